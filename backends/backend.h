@@ -1,0 +1,35 @@
+/* The contract between the planner and a place that can run nests. A backend sees this header and its vendor's only.
+ *
+ * A strategy is a row {name, why_not, prepare}. why_not says in words why it cannot run a nest, NULL meaning able; it
+ * must be right for every nest, since tests run every able strategy on every nest. prepare fills job->run (and may
+ * reorder job->nest or fill job->aux). Preconditions for run: src and dst do not overlap; a nest that is `ordered` is run
+ * in stream order by whoever says yes to it.
+ */
+#ifndef LDG_BACKEND_H
+#define LDG_BACKEND_H
+
+#include "nest.h"
+
+typedef struct ldg_job ldg_job;
+/* Runs n iterations from i0 on. Of a strided outermost dim, src and dst are the places of iteration i0, which is not used;
+ * of a list they are the origins of both sides, and i0 indexes the list. */
+typedef void ldg_run(const ldg_job *job, const char *src, char *dst, int64_t i0, int64_t n);
+struct ldg_job {
+  ldg_run *run;
+  const char *name;      /* of the strategy */
+  const void *aux;       /* the strategy's own */
+  ldg_nest nest;
+};
+
+typedef struct ldg_strategy {
+  const char *name, *says;                          /* a word, and a line for explain */
+  const char *(*why_not)(const ldg_nest *nest);
+  double (*cost)(const ldg_nest *nest);             /* predicted ns; the cheapest able strategy is planned */
+  void (*prepare)(ldg_job *job);                    /* job->nest is set */
+} ldg_strategy;
+
+typedef struct ldg_backend { const char *name; const ldg_strategy *strategies; int n; } ldg_backend;
+
+extern const ldg_backend ldg_backend_host;
+
+#endif

@@ -1,0 +1,167 @@
+/* cost: what a nest is, seen from the caches, and what the model says of that. Iterations may be 10^12 and strides anything, so
+ * all arithmetic here is in doubles. */
+#include "cost.h"
+
+#define LINE 64
+#define PAGE 4096
+
+static double least(double a, double b) { return a < b ? a : b; }
+static double most(double a, double b) { return a > b ? a : b; }
+static double lines(double bytes) { return bytes < 0x1p60 ? (double)(((int64_t)bytes + LINE - 1) & -LINE) : bytes; }
+static double size(double x) { return x < 0 ? -x : x; }
+static double stride_of(const ldg_dim *d, int side) { return size((double)(side == LDG_MODEL_READ ? d->src : d->dst)); }
+
+/* ---- footprints ---- */
+
+/* Bytes of the lines touched on one side by the innermost loops, and what they span. */
+typedef struct trace { double all, span; } trace;
+
+/* One more loop. Iterations less than a line apart share lines, and no loop touches more than it spans. */
+static inline trace go_round(trace t, double many, double stride) {
+  const double span = t.span + (many - 1) * stride, all = t.all * (stride < LINE ? most(1, many * stride * (1.0 / LINE)) : many);
+  return (trace){ least(all, lines(span)), span };
+}
+
+/* Of both sides, for 0, 1, ... nd loops. */
+typedef struct traces { trace t[LDG_DIMS + 1][LDG_MODEL_SIDES]; } traces;
+static void trace_nest(const ldg_nest *n, traces *x) {
+  x->t[0][0] = x->t[0][1] = (trace){ lines((double)n->block), (double)n->block };
+  for (int k = 0; k < n->nd; k++)
+    for (int side = 0; side < LDG_MODEL_SIDES; side++)
+      x->t[k + 1][side] = go_round(x->t[k][side], (double)n->dim[k].n, stride_of(&n->dim[k], side));
+}
+static double footprint(const traces *x, int nd) { return x->t[nd][0].all + x->t[nd][1].all; }
+
+double ldg_cost_footprint(const ldg_nest *n) {
+  traces x;
+  trace_nest(n, &x);
+  return footprint(&x, n->nd);
+}
+
+/* A stride of 2^k lines finds room in one of 2^k sets only, so its lines crowd the caches like 2^k times as many. 64 sets are a page
+ * of lines: beyond, sets and pages go on alike. */
+static double crowding(double stride) {
+  if (stride < 2 * LINE || stride >= 0x1p60) return 1;
+  const int64_t s = (int64_t)stride, power = s & -s;
+  return power < 2 * LINE ? 1 : (double)ldg_min(power, PAGE) / LINE;
+}
+
+/* What a side feels like that crowds: not beyond the last cache, the sets of which are hashed, nor beyond what is spanned. */
+static double crowded(const trace *t, double crowd) {
+  return crowd > 1 ? least(t->all * crowd, least(lines(t->span), ldg_model_footprint(LDG_MODEL_L3))) : 0;
+}
+
+/* The product of all dims but p and q. */
+static double around(const ldg_nest *n, int p, int q) {
+  double all = 1;
+  for (int i = 0; i < n->nd; i++)
+    if (i != p && i != q) all *= (double)n->dim[i].n;
+  return all;
+}
+
+/* ---- strided ---- */
+
+static int class_of(double stride, int64_t block) {
+  return stride - (double)block < LINE ? LDG_MODEL_NEAR : stride < PAGE / 2 ? LDG_MODEL_LINE : LDG_MODEL_PAGE;
+}
+
+/* The outer dim that comes back to the lines of the loops inside it, 0 for none. */
+static int returning_dim(const ldg_nest *n, int side) {
+  for (int k = 1; k < n->nd; k++)
+    if (n->dim[k].n > 1 && stride_of(&n->dim[k], side) < LINE) return k;
+  return 0;
+}
+
+/* One side of the blocks of a nest. */
+typedef struct flank { int side, class; double crowd; } flank;
+
+/* ns a block whose line was last seen when the `nd` innermost dims began. Far strides cost page walks, crowded sets misses. */
+static double block_after(const ldg_nest *n, const flank *s, const traces *x, int nd) {
+  const double far = ldg_model_block(s->side, s->class, n->block, footprint(x, nd)), felt = crowded(&x->t[nd][s->side], s->crowd);
+  if (felt <= x->t[nd][s->side].all || felt <= ldg_model_footprint(LDG_MODEL_L1)) return far;
+  return most(far, ldg_model_block(s->side, LDG_MODEL_LINE, n->block, felt));
+}
+
+/* ns a block, for one side. Where lines are come back to, the first visit finds them as far as the whole nest reaches, the others
+ * as far as what passed in between; pages are come back to by all of them. */
+static double block_side(const ldg_nest *n, int side, const traces *x) {
+  const double stride = stride_of(&n->dim[0], side);
+  const flank s = { side, class_of(stride, n->block), crowding(stride) };
+  const int k = s.class == LDG_MODEL_NEAR ? 0 : returning_dim(n, side);
+  if (!k) return block_after(n, &s, x, n->nd);
+  const double again = block_after(n, &s, x, k);
+  const double first = most(again, ldg_model_block(side, LDG_MODEL_LINE, n->block, footprint(x, n->nd)));
+  double share = most(stride_of(&n->dim[k], side), (double)n->block) * (1.0 / LINE);
+  if (share * (double)n->dim[k].n < 1) share = 1 / (double)n->dim[k].n;
+  return share >= 1 ? first : share * first + (1 - share) * again;
+}
+
+/* The side that is not dense binds; of two, the dearer. */
+static double block_each(const ldg_nest *n) {
+  const bool to = n->dim[0].dst == n->block, from = n->dim[0].src == n->block;
+  traces x;
+  trace_nest(n, &x);
+  const double read = from && !to ? 0 : block_side(n, LDG_MODEL_READ, &x) + ldg_model_odd(LDG_MODEL_ODD_READ, n->block);
+  const double write = to ? 0 : block_side(n, LDG_MODEL_WRITE, &x) + ldg_model_odd(LDG_MODEL_ODD_WRITE, n->block);
+  return most(read, write);
+}
+
+double ldg_cost_memcpy(const ldg_nest *n) {
+  const double bytes = (double)n->block * (double)n->dim[0].n;
+  return ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes : (int64_t)1 << 62);
+}
+
+double ldg_cost_block(const ldg_nest *n) {
+  const double call = ldg_model_ns(LDG_MODEL_CALL), rows = around(n, 0, 0);
+  if (n->nd == 1 && n->dim[0].src == n->block && n->dim[0].dst == n->block) return call + ldg_cost_memcpy(n);
+  return call + (n->nd > 1 ? rows * ldg_model_ns(LDG_MODEL_ROW) : 0) + rows * (double)n->dim[0].n * block_each(n);
+}
+
+/* Elements outside whole tiles (a line of the source by 16 bytes of the destination, rounded to powers of two) move one by one. */
+double ldg_cost_transpose(const ldg_nest *n, int p, int q) {
+  const int64_t w = n->block, np = n->dim[p].n, nq = n->dim[q].n;
+  const int up = w > 1 ? 64 - __builtin_clzll((uint64_t)w - 1) : 0; /* log2, rounded up */
+  const int64_t line = (int64_t)1 << (up < 6 ? 6 - up : 0), rows = (int64_t)1 << (up < 4 ? 4 - up : 0);
+  const double plane = (double)np * (double)nq, ragged = plane - (double)(np & -rows) * (double)(nq & -line);
+  const double planes = around(n, p, q), f = ldg_cost_footprint(n), odd = ldg_model_odd(LDG_MODEL_ODD_TRANSPOSE, w);
+  const double each = ldg_model_transpose(w, f) + odd;
+  double all = planes * (ldg_model_ns(LDG_MODEL_TILED) + plane * each);
+  if (ragged > 0) all += planes * ragged * most(0, ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, w, f) + odd - each);
+  return ldg_model_ns(LDG_MODEL_CALL) + all;
+}
+
+/* ---- lists ---- */
+
+#define PROBES 8
+
+/* A few places of the list tell how it goes: the share of steps in each class of strides. */
+typedef struct gait { double share[LDG_MODEL_STRIDES]; } gait;
+static gait gait_of(const ldg_nest *n, int64_t block) {
+  gait g = { { 0 } };
+  const int64_t steps = n->dim[0].n - 1;
+  if (steps < 1) return (gait){ { 1 } };
+  for (int i = 0; i < PROBES; i++) {
+    const int64_t k = (int64_t)((__int128)(steps - 1) * i / (PROBES - 1));
+    g.share[class_of(size((double)n->at[k + 1] - (double)n->at[k]), block)] += 1.0 / PROBES;
+  }
+  return g;
+}
+
+static double list_of(const ldg_nest *n, double block) {
+  const int side = n->list == LDG_LIST_SRC ? LDG_MODEL_READ : LDG_MODEL_WRITE;
+  const int64_t b = ldg_max(1, (int64_t)block);
+  const double many = (double)n->dim[0].n;
+  const gait g = gait_of(n, b);
+  const double f = least(many * lines(block), lines((double)n->span)) + many * block;
+  double each = g.share[LDG_MODEL_PAGE] > 0 ? g.share[LDG_MODEL_PAGE] * ldg_model_list(side, b, f) : 0;
+  for (int c = LDG_MODEL_NEAR; c < LDG_MODEL_PAGE; c++)
+    if (g.share[c] > 0) each += g.share[c] * ldg_model_block(side, c, b, f);
+  return ldg_model_ns(LDG_MODEL_CALL) + many * (each + ldg_model_odd(side, b));
+}
+
+double ldg_cost_list(const ldg_nest *n) { return list_of(n, (double)n->block); }
+
+double ldg_cost_varlist(const ldg_nest *n) {
+  const double many = (double)n->dim[0].n, bytes = (double)n->psum[n->dim[0].n] - (double)n->psum[0];
+  return list_of(n, bytes / most(1, many)) + many * ldg_model_ns(LDG_MODEL_VARLIST);
+}

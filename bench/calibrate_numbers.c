@@ -1,0 +1,218 @@
+/* calibrate_numbers: overheads, as what is left of a time when the blocks in it are paid for; thresholds, as the place from which
+ * on one loop beats another. */
+#include "calibrate_numbers.h"
+#include "api.h"
+#include "plan_tree.h"
+#include "problem.h"
+#include <math.h>
+#include <pthread.h>
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+/* ---- overheads ---------------------------------------------------------------------------------------------------------- */
+
+static double of_nest(const bench_pools *p, const ldg_nest *n, const char *name) {
+  ldg_job j;
+  ldg_plan_nest(&j, n, name, NULL);
+  return calibrate_warm(&j, p->strided, p->dense, n->dim[n->nd - 1].n);
+}
+
+static double near8(const ldg_model *m) { return (double)m->block[3] * 1e-3; } /* ns of a block of 8 bytes: read, near, L1 */
+
+double calibrate_call(const bench_pools *p) {
+  const ldg_nest one = { .block = 8, .nd = 1, .dim = { { 1, 16, 8 } } };
+  double least = 1e9;
+  for (int i = 0; i < 20; i++) least = fmin(least, of_nest(p, &one, "block"));
+  return least;
+}
+
+static double row_ns(const bench_pools *p, const ldg_model *m) {
+  const ldg_nest rows = { .block = 8, .nd = 2, .dim = { { 4, 16, 8 }, { 64, 80, 32 } } };
+  double least = 1e9;
+  for (int i = 0; i < 20; i++) least = fmin(least, of_nest(p, &rows, "block"));
+  return fmax(0, (least - p->call) / 64 - 4 * near8(m));
+}
+
+/* One tile of 4 x 4 elements of 16 bytes. */
+static double tiled_ns(const bench_pools *p, const ldg_model *m) {
+  const ldg_nest tile = { .block = 16, .nd = 2, .dim = { { 4, 128, 16 }, { 4, 16, 64 } } };
+  double least = 1e9;
+  for (int i = 0; i < 20; i++) least = fmin(least, of_nest(p, &tile, "transpose"));
+  return fmax(0, least - p->call - 16 * (double)m->transpose[4] * 1e-3);
+}
+
+/* A plan of `text` with one strategy at its root: ns of the whole item. */
+static double of_type(const bench_pools *p, const char *text, const char *force) {
+  const ldg_plan *made, *plan;
+  lading_type *t;
+  double least = 1e9;
+  if (lading_type_parse(text, &t) != LADING_OK) return 0;
+  if (ldg_api_plan(t, &made) == LADING_OK && ldg_plan_forced(made->layout, made->extent, force, &plan) == LADING_OK) {
+    const ldg_job *j = &plan->one.job[LDG_PACK];
+    for (int i = 0; i < 20; i++) least = fmin(least, calibrate_warm(j, p->strided, p->dense, plan->one.n));
+    ldg_plan_release(plan);
+  }
+  lading_type_free(t);
+  return least < 1e9 ? least : 0;
+}
+
+/* 32 items of two short strided loops: three children an item, with their join. */
+static const char fields[] = "(repeat 32 512 (join (0 (repeat 4 16 (bytes 8))) (256 (repeat 4 24 (bytes 8)))))";
+
+static double child_ns(const bench_pools *p, const ldg_model *m) {
+  const double loops = 64 * (p->call + 4 * near8(m));
+  return fmax(0, (of_type(p, fields, "/loop") - p->call - loops) / 96);
+}
+/* Random lengths of 1 to 64 bytes, a line each. */
+#define BLOCKS 240
+typedef struct ragged { int64_t at[BLOCKS], sum[BLOCKS + 1]; } ragged;
+static void make_ragged(ragged *r) {
+  uint64_t seed = 5;
+  r->sum[0] = 0;
+  for (int i = 0; i < BLOCKS; i++) r->at[i] = 64 * i, r->sum[i + 1] = r->sum[i] + 1 + (int64_t)(splitmix64(&seed) % 64);
+}
+
+static double varlist_ns(const bench_pools *p, const ldg_model *m) {
+  ragged r;
+  double least = 1e9, each = 0;
+  make_ragged(&r);
+  for (int i = 0; i < BLOCKS; i++) each += (double)m->list[63 - __builtin_clzll((uint64_t)(r.sum[i + 1] - r.sum[i]))] * 1e-3 / BLOCKS;
+  const ldg_nest nest = { .block = 1, .nd = 1, .dim = { { BLOCKS, 0, 1 } }, .at = r.at, .psum = r.sum, .span = 64 * BLOCKS };
+  for (int i = 0; i < 20; i++) least = fmin(least, of_nest(p, &nest, "varlist"));
+  return fmax(0, (least - p->call) / BLOCKS - each);
+}
+
+/* The walk is left for what is irregular, so that is what it is measured on: its branches go wrong there. */
+static double walk_ns(const bench_pools *p, const ldg_model *m) {
+  static char text[BLOCKS * 32];
+  const char *at = text;
+  const ldg_rep *rep;
+  double least = 1e9;
+  ragged r;
+  ldg_text t;
+  make_ragged(&r);
+  ldg_text_init(&t, text, sizeof text);
+  ldg_text_add(&t, "(join");
+  for (int i = 0; i < BLOCKS; i++) ldg_text_add(&t, " (%lld (bytes %lld))", (long long)r.at[i], (long long)(r.sum[i + 1] - r.sum[i]));
+  ldg_text_add(&t, ")");
+  if (ldg_rep_read(&at, &rep) != LADING_OK) return 0;
+  for (int i = 0; i < 200; i++) {
+    const double start = calibrate_now();
+    for (int k = 0; k < 20; k++) ldg_tree_walk(rep, LDG_PACK, p->strided, p->dense, 0, rep->size);
+    least = fmin(least, (calibrate_now() - start) / 20);
+  }
+  ldg_rep_free(rep);
+  return fmax(0, least / BLOCKS - (double)m->block[LDG_MODEL_PAGE * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS + 5] * 1e-3);
+}
+
+/* ---- threads ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct bell { pthread_mutex_t lock; pthread_cond_t rings; int turn, rounds; } bell;
+
+static void pass(bell *b, int me) {
+  pthread_mutex_lock(&b->lock);
+  for (int i = 0; i < b->rounds; i++) {
+    while (b->turn != me) pthread_cond_wait(&b->rings, &b->lock);
+    b->turn = !me;
+    pthread_cond_signal(&b->rings);
+  }
+  pthread_mutex_unlock(&b->lock);
+}
+static void *answer(void *arg) { return pass(arg, 1), NULL; }
+
+/* A thread that sleeps is woken, and wakes the one that called it. */
+static double wake_ns(void) {
+  double least = 1e9;
+  for (int i = 0; i < 50; i++) {
+    bell b = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 50 };
+    pthread_t other;
+    if (pthread_create(&other, NULL, answer, &b) != 0) return 50e3;
+    const double start = calibrate_now();
+    pass(&b, 0);
+    pthread_join(other, NULL);
+    least = fmin(least, (calibrate_now() - start) / b.rounds);
+  }
+  return least;
+}
+
+/* ---- prefetch --------------------------------------------------------------------------------------------------------- */
+
+static const int distances[] = { 0, 8, 12, 16, 24, 32, 48, 64 };
+enum { DISTANCES = sizeof distances / sizeof distances[0], ENTRIES = 1 << 15 };
+
+static double gather_ns(const bench_pools *p, const int32_t *at, int ahead, int64_t shift) {
+  const char *s = p->strided + shift;
+  char *d = p->dense;
+  const double start = calibrate_now();
+  for (int i = 0; i < ENTRIES; i++, d += 16) {
+    if (ahead) __builtin_prefetch(s + at[i + ahead]);
+    memcpy(d, s + at[i], 16);
+  }
+  __asm__ volatile("" ::: "memory");
+  return calibrate_now() - start;
+}
+
+/* The best distance for scattered entries of 16 bytes over the whole pool. */
+static int prefetch_ahead(const bench_pools *p) {
+  int32_t *at = bench_alloc((ENTRIES + 64) * (int64_t)sizeof *at);
+  double ns[DISTANCES];
+  uint64_t seed = 3;
+  int best = 0;
+  for (int i = 0; i < ENTRIES + 64; i++) at[i] = (int32_t)(splitmix64(&seed) % (uint64_t)(p->bytes / 64) * 64);
+  for (int i = 0; i < DISTANCES; i++) ns[i] = 1e18;
+  for (int round = 0; round < 24; round++)
+    for (int i = 0; i < DISTANCES; i++) ns[i] = fmin(ns[i], gather_ns(p, at, distances[i], (round * DISTANCES + i) * 64 * 23));
+  ldg_free(at);
+  for (int i = 1; i < DISTANCES; i++) best = ns[i] < 0.95 * ns[best] ? i : best; /* it has to be worth it */
+  return distances[best];
+}
+
+/* ---- non-temporal stores ---------------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+static void plain_stores(char *d, const char *s, int64_t n) {
+  for (int64_t i = 0; i < n; i += 64)
+    for (int k = 0; k < 64; k += 16) {
+      _mm_store_si128((__m128i *)(void *)(d + i + k), _mm_load_si128((const __m128i *)(const void *)(s + i + k)));
+      __asm__ volatile("" ::: "memory"); /* else it becomes a call of memcpy */
+    }
+}
+static void streamed_stores(char *d, const char *s, int64_t n) {
+  for (int64_t i = 0; i < n; i += 64)
+    for (int k = 0; k < 64; k += 16)
+      _mm_stream_si128((__m128i *)(void *)(d + i + k), _mm_load_si128((const __m128i *)(const void *)(s + i + k)));
+  _mm_sfence();
+}
+
+static double stores_ns(const bench_pools *p, void (*copy)(char *, const char *, int64_t), int64_t n) {
+  double least = 1e18;
+  for (int i = 0; i < 4; i++) {
+    const double start = calibrate_now();
+    copy(p->dense, p->strided, n);
+    if (i) least = fmin(least, calibrate_now() - start);
+  }
+  return least;
+}
+
+/* The least size from which on all sizes gain; twice the largest one measured when there is none. */
+static int64_t stream_from(const bench_pools *p) {
+  int64_t n = ldg_min((int64_t)256 << 20, p->bytes);
+  for (; n >= (int64_t)256 << 10; n /= 2)
+    if (stores_ns(p, streamed_stores, n) > 0.97 * stores_ns(p, plain_stores, n)) break;
+  return 2 * n;
+}
+#else
+static int64_t stream_from(const bench_pools *p) { return 2 * p->level[LDG_MODEL_L3]; }
+#endif
+
+void calibrate_numbers(const bench_pools *p, ldg_model *m) {
+  const double ns[] = {
+    [LDG_MODEL_CALL] = p->call, [LDG_MODEL_ROW] = row_ns(p, m), [LDG_MODEL_TILED] = tiled_ns(p, m),
+    [LDG_MODEL_CHILD] = child_ns(p, m), [LDG_MODEL_WALK] = walk_ns(p, m),
+    [LDG_MODEL_VARLIST] = varlist_ns(p, m), [LDG_MODEL_PART] = 2 * wake_ns(), /* a part has to gain more than it takes to hand it out */
+  };
+  for (int i = 0; i <= LDG_MODEL_PART; i++) m->number[i] = (int64_t)(ns[i] * 1e3 + 0.5);
+  m->number[LDG_MODEL_PREFETCH] = prefetch_ahead(p);
+  m->number[LDG_MODEL_STREAM] = stream_from(p);
+}

@@ -1,0 +1,176 @@
+/* measure: samples are taken in rounds (pack, hand pack, the peers' pack, unpack, ..., memcpy, and again), so that a slow
+ * moment of the machine hits all ways alike. */
+#include "measure.h"
+#include "floor.h"
+#include <stdio.h>
+
+#define LANE_NS 2e9 /* a way that needs more time than this for its samples takes fewer */
+#define SAMPLES_MIN 3
+
+/* ---- the ways ----------------------------------------------------------------------------------------------------- */
+
+static void whole_pack(sampler *s, int64_t reps) {
+  const problem *p = s->p;
+  while (reps-- > 0) {
+    const copy *c = sampler_turn(s);
+    lading_pack(p->type, p->count, c->mem.base, c->packed.base, 0, p->size);
+  }
+}
+
+static void whole_unpack(sampler *s, int64_t reps) {
+  const problem *p = s->p;
+  while (reps-- > 0) {
+    const copy *c = sampler_turn(s);
+    lading_unpack(p->type, p->count, c->mem.base, c->packed.base, 0, p->size);
+  }
+}
+
+static void segmented_pack(sampler *s, int64_t reps) {
+  const problem *p = s->p;
+  const int64_t step = s->segment;
+  while (reps-- > 0) {
+    const copy *c = sampler_turn(s);
+    for (int64_t lo = 0; lo < p->size; lo += step)
+      lading_pack(p->type, p->count, c->mem.base, c->packed.base + lo, lo, ldg_min(lo + step, p->size));
+  }
+}
+
+static void segmented_unpack(sampler *s, int64_t reps) {
+  const problem *p = s->p;
+  const int64_t step = s->segment;
+  while (reps-- > 0) {
+    const copy *c = sampler_turn(s);
+    for (int64_t lo = 0; lo < p->size; lo += step)
+      lading_unpack(p->type, p->count, c->mem.base, c->packed.base + lo, lo, ldg_min(lo + step, p->size));
+  }
+}
+
+static void hand_pack(sampler *s, int64_t reps) {
+  while (reps-- > 0) {
+    const copy *c = sampler_turn(s);
+    hand_move(s->p->hand, LDG_PACK, c->mem.base, c->packed.base);
+  }
+}
+
+static void hand_unpack(sampler *s, int64_t reps) {
+  while (reps-- > 0) {
+    const copy *c = sampler_turn(s);
+    hand_move(s->p->hand, LDG_UNPACK, c->mem.base, c->packed.base);
+  }
+}
+
+/* ---- lanes: what is sampled, in the order of a round -------------------------------------------------------------------- */
+
+typedef struct lane {
+  batch *run;            /* here, or else */
+  peer *peer; int dir;   /* there */
+  int64_t reps;
+  int wanted, got;       /* samples */
+  timing *out;
+  double ns[SAMPLES_MAX];
+} lane;
+
+typedef struct lanes { int n; lane list[WAY_MAX + 2 * PEERS_MAX]; } lanes;
+
+static void add_way(lanes *all, batch *run, timing *out) {
+  lane *l = &all->list[all->n];
+  if (!run) return;
+  l->run = run;
+  l->peer = NULL;
+  l->out = out;
+  all->n++;
+}
+
+static void add_peers(lanes *all, peers *rivals, int dir, measure_row *row) {
+  for (int i = 0; rivals && i < rivals->n; i++) {
+    lane *l = &all->list[all->n];
+    if (!rivals->list[i].open) continue;
+    l->run = NULL;
+    l->peer = &rivals->list[i];
+    l->dir = dir;
+    l->out = &row->peer[i][dir];
+    all->n++;
+  }
+}
+
+static void choose_lanes(const sampler *s, lanes *all, peers *rivals, measure_row *row) {
+  const bool split = s->segment > 0, looped = s->p->hand != NULL;
+  all->n = 0;
+  add_way(all, split ? segmented_pack : whole_pack, &row->way[WAY_PACK]);
+  add_way(all, looped ? hand_pack : NULL, &row->way[WAY_HAND_PACK]);
+  add_peers(all, rivals, LDG_PACK, row);
+  add_way(all, split ? segmented_unpack : whole_unpack, &row->way[WAY_UNPACK]);
+  add_way(all, looped ? hand_unpack : NULL, &row->way[WAY_HAND_UNPACK]);
+  add_peers(all, rivals, LDG_UNPACK, row);
+  add_way(all, floor_memcpy, &row->way[WAY_MEMCPY]);
+  add_way(all, split ? whole_pack : NULL, &row->way[WAY_WHOLE_PACK]);
+  add_way(all, split ? whole_unpack : NULL, &row->way[WAY_WHOLE_UNPACK]);
+}
+
+/* ---- sampling ----------------------------------------------------------------------------------------------------- */
+
+static bool take(sampler *s, lane *l, double *ns) {
+  if (l->run) return *ns = sampler_time(s, l->run, l->reps), true;
+  return peer_time(l->peer, l->dir, l->reps, ns);
+}
+
+/* A first sample says what the others will cost. */
+static void calibrate(sampler *s, lane *l, int samples) {
+  double ns = 0;
+  l->wanted = l->got = 0;
+  l->reps = l->run ? sampler_calibrate(s, l->run) : peer_calibrate(l->peer, l->dir);
+  if (l->reps <= 0 || !take(s, l, &ns)) return;
+  double fit = LANE_NS / (ns * (double)l->reps + 1);
+  l->wanted = fit < samples ? (int)ldg_min(samples, ldg_max(SAMPLES_MIN, (int64_t)fit)) : samples;
+}
+
+/* Round i of n takes a sample of a lane that wants fewer only now and then, evenly. */
+static bool due(const lane *l, int i, int n) {
+  return (int64_t)(i + 1) * l->wanted / n != (int64_t)i * l->wanted / n;
+}
+
+static void sample_all(sampler *s, lanes *all, int samples) {
+  for (int i = 0; i < all->n; i++) calibrate(s, &all->list[i], samples);
+  for (int i = 0; i < samples; i++)
+    for (int j = 0; j < all->n; j++) {
+      lane *l = &all->list[j];
+      if (!due(l, i, samples)) continue;
+      if (take(s, l, &l->ns[l->got])) l->got++;
+      else l->wanted = l->got = 0;
+    }
+  for (int j = 0; j < all->n; j++) *all->list[j].out = sampler_stats(all->list[j].ns, all->list[j].got);
+}
+
+/* ---- one problem -------------------------------------------------------------------------------------------------- */
+
+static void open_peers(const sampler *s, peers *rivals, measure_row *row) {
+  for (int i = 0; rivals && i < rivals->n; i++)
+    peer_open(&rivals->list[i], s->p, s->copies, s->segment, s->min_ns, row->note[i], sizeof row->note[i]);
+}
+
+static void close_peers(peers *rivals, measure_row *row) {
+  for (int i = 0; rivals && i < rivals->n; i++) {
+    if (row->note[i][0] || peer_close(&rivals->list[i])) continue;
+    snprintf(row->note[i], sizeof row->note[i], "its helper died or hangs");
+    memset(row->peer[i], 0, sizeof row->peer[i]);
+  }
+}
+
+bool measure_problem(const problem *p, const measure_options *o, peers *rivals, measure_row *row, char *why, size_t cap) {
+  static lanes all;
+  sampler s = { .p = p, .segment = o->segment, .min_ns = o->min_ns };
+  const int samples = (int)ldg_max(1, ldg_min(o->samples, SAMPLES_MAX));
+  memset(row, 0, sizeof *row);
+  s.copies = sampler_copies(p, o->cold, 1 + (rivals ? rivals->n : 0));
+  if (!s.copies) return snprintf(why, cap, "needs more memory than there is"), false;
+  if (o->floor) row->lines = floor_lines(p);
+  const double traffic_ns = o->floor ? floor_traffic_ns(&s, row->lines, samples) : 0;
+  if (lading_type_commit(p->type) != LADING_OK || !sampler_open(&s, true)) return snprintf(why, cap, "its memory cannot be mapped"), false;
+  open_peers(&s, rivals, row);
+  choose_lanes(&s, &all, rivals, row);
+  sample_all(&s, &all, samples);
+  close_peers(rivals, row);
+  sampler_close(&s);
+  if (o->floor) row->floor_ns = floor_least_ns(row->lines, traffic_ns, row->way[WAY_MEMCPY].ns);
+  return true;
+}

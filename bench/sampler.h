@@ -1,0 +1,44 @@
+/* sampler: the buffers of one problem, and how long a way of moving them takes. lbench and the helpers of its peers share it,
+ * so that all are measured alike. */
+#ifndef LBENCH_SAMPLER_H
+#define LBENCH_SAMPLER_H
+
+#include "place.h"
+#include "problem.h"
+
+#define SAMPLES_MAX 1001
+
+typedef struct copy { place mem, packed, other; } copy; /* other: where memcpy puts the packed bytes */
+
+typedef struct sampler {
+  const problem *p;
+  int64_t segment;   /* move in ranges of this many bytes; 0: whole */
+  double min_ns;     /* a sample repeats the call until it lasts this long */
+  int copies, next;  /* calls go round among the copies */
+  copy *copy;
+  void *arg;         /* of a peer's adapter */
+  int error;         /* the last one that a peer's adapter met */
+} sampler;
+
+typedef void batch(sampler *s, int64_t reps);
+typedef struct timing { double ns, q1, q3; } timing; /* per call: median and quartiles; 0: not measured */
+
+/* How many copies of the problem's buffers it takes that `cold` packed bytes pass between two uses (1 when warm), as far as
+ * memory allows with `sharers` processes that do the same; 0 when not even one fits. */
+int sampler_copies(const problem *p, int64_t cold, int sharers);
+/* Maps and fills s->copies buffers of s->p; without a type only the packed ones. false when there is no memory. */
+bool sampler_open(sampler *s, bool with_other);
+void sampler_close(sampler *s);
+
+int64_t sampler_calibrate(sampler *s, batch *run);            /* repetitions that last min_ns; also warms up */
+double sampler_time(sampler *s, batch *run, int64_t reps);    /* one sample: ns per call */
+timing sampler_stats(double *ns, int n);                      /* sorts */
+
+static inline const copy *sampler_turn(sampler *s) {
+  const copy *c = &s->copy[s->next];
+  s->next = s->next + 1 < s->copies ? s->next + 1 : 0;
+  __asm__ volatile("" ::: "memory"); /* every repetition moves its bytes */
+  return c;
+}
+
+#endif

@@ -1,0 +1,214 @@
+#!/bin/sh
+# From a bare machine to a result, in one command. `./bootstrap.sh --help` says what there is. Safe to run again at any time:
+# what is there already is neither installed nor built a second time, and then nothing is asked of the network.
+set -eu
+cd "$(dirname "$0")"
+exec < /dev/null
+CC=${CC:-cc} CXX=${CXX:-c++} CCACHE_DISABLE=1
+export CC CXX CCACHE_DISABLE
+fuzz_seconds=30
+passed=0 failed=0
+
+usage() {
+  cat <<'END'
+usage: ./bootstrap.sh COMMAND
+  bench          build, check lbench's strategies on every problem, time the DDTBench suite
+  test           every test: release, sanitizers, clang, a short fuzz, install; ends with "N passed, N failed"
+  test --quick   the release build and its tests only
+  build          build the libraries, lbench and the examples into build/
+  clean          remove build/ and build-*/
+All but clean first install what is missing (compiler, Meson, Ninja, pkg-config, Python, xxHash header; for test also
+Check, clang and shellcheck) with apt-get, dnf, zypper or pacman, as root or through sudo.
+Environment: CC, CXX.
+END
+}
+
+say() { printf '== %s\n' "$*"; }
+die() { printf 'bootstrap: %s\n' "$*" >&2; exit 1; }
+
+# ---- what is needed: `probe_X` tells whether it is there; the names are those of apt dnf zypper pacman ----
+
+compiles() { printf '%s\n' "$1" | $CC -x c - -o /dev/null "${2:--O0}" 2> /dev/null; }
+probe_cc() { compiles 'int main(void){return 0;}'; }
+probe_cxx() { echo 'int main(){}' | $CXX -x c++ - -o /dev/null 2> /dev/null; }
+probe_python() { command -v python3 > /dev/null; }
+probe_meson() { command -v meson > /dev/null; }
+probe_ninja() { command -v ninja > /dev/null || command -v ninja-build > /dev/null; }
+probe_pkgconfig() { command -v pkg-config > /dev/null; }
+probe_xxhash() { echo '#include <xxhash.h>' | $CC -x c -fsyntax-only - 2> /dev/null; }
+probe_check() { pkg-config --exists check 2> /dev/null; }
+probe_sanitizers() {
+  compiles 'int main(void){return 0;}' -fsanitize=address,undefined && compiles 'int main(void){return 0;}' -fsanitize=thread
+}
+probe_binutils() { command -v readelf > /dev/null && command -v nm > /dev/null; }
+probe_clang() {
+  command -v clang > /dev/null &&
+    echo 'int LLVMFuzzerTestOneInput(void){return 0;}' | clang -x c - -o /dev/null -w -fsanitize=fuzzer,address,undefined 2> /dev/null
+}
+probe_shellcheck() { command -v shellcheck > /dev/null; }
+
+packages() { # packages MANAGER THING
+  case $1:$2 in
+    apt:cc) echo gcc libc6-dev ;;                *:cc) echo gcc ;;
+    apt:cxx) echo g++ ;;                         pacman:cxx) echo gcc ;; *:cxx) echo gcc-c++ ;;
+    pacman:python) echo python ;;                *:python) echo python3 ;;
+    apt:ninja | dnf:ninja) echo ninja-build ;;   *:ninja) echo ninja ;;
+    pacman:pkgconfig) echo pkgconf ;;            dnf:pkgconfig) echo pkgconf-pkg-config ;; *:pkgconfig) echo pkg-config ;;
+    apt:xxhash) echo libxxhash-dev ;;            pacman:xxhash) echo xxhash ;; *:xxhash) echo xxhash-devel ;;
+    dnf:check | zypper:check) echo check-devel ;;
+    dnf:sanitizers) echo libasan libubsan libtsan ;; *:sanitizers) echo gcc ;;
+    apt:clang) echo clang libclang-rt-dev ;;     zypper:clang) echo clang ;; *:clang) echo clang compiler-rt ;;
+    dnf:shellcheck | zypper:shellcheck) echo ShellCheck ;;
+    *) echo "$2" ;;
+  esac
+}
+
+manager() {
+  for m in apt-get dnf zypper pacman; do
+    if command -v $m > /dev/null; then echo "${m%-get}"; return; fi
+  done
+}
+
+install_packages() { # install_packages MANAGER PACKAGE...
+  m=$1; shift
+  if [ "$(id -u)" = 0 ]; then root=; elif command -v sudo > /dev/null; then root="sudo -n"; else
+    say "need root or sudo to install: $*"
+    return 1
+  fi
+  say "installing with $m: $*"
+  case $m in # $root is empty or two words
+    apt) $root apt-get update -q && $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" ;;
+    dnf) $root dnf install -y "$@" ;;
+    zypper) $root zypper --non-interactive install --no-recommends "$@" ;;
+    pacman) $root pacman -Sy --noconfirm --needed "$@" ;;
+    *) false ;;
+  esac
+}
+
+missing() { for thing in "$@"; do "probe_$thing" || echo "$thing"; done; }
+
+# need THING...: installs what of it is missing; fails when something is still missing then.
+need() {
+  todo=$(missing "$@")
+  [ -n "$todo" ] || return 0
+  m=$(manager)
+  [ -n "$m" ] || { say "missing, and no package manager known here:" "$(echo "$todo" | tr '\n' ' ')"; return 1; }
+  list=
+  for thing in $todo; do list="$list $(packages "$m" "$thing")"; done
+  # shellcheck disable=SC2086 # a list of words
+  install_packages "$m" $list || return 1
+  todo=$(missing "$@")
+  [ -z "$todo" ] || { say "still missing:" "$(echo "$todo" | tr '\n' ' ')"; return 1; }
+}
+
+need_build() {
+  need cc python meson ninja pkgconfig xxhash || die "install by hand: a C11 compiler, python3, meson >= 1.0, ninja, pkg-config, the xxHash header"
+}
+
+# ---- building ----
+
+# configure DIR OPTION...: a Meson build folder with these options, made or brought up to date
+configure() {
+  say "$1: meson $(shift; echo "$*")"
+  if [ -f "$1/build.ninja" ]; then
+    meson configure "$@" > /dev/null
+  else
+    rm -rf "$1"
+    meson setup "$@" > /dev/null || { tail -n 30 "$1/meson-logs/meson-log.txt"; return 1; }
+  fi
+}
+build() {
+  configure "$@" || return 1
+  log=$1/compile.log
+  meson compile -C "$1" > "$log" 2>&1 || { tail -n 60 "$log"; return 1; }
+}
+
+# ---- testing ----
+
+# step NAME COMMAND...: runs it, counts it
+step() {
+  name=$1; shift
+  if "$@"; then passed=$((passed + 1)); say "ok: $name"; else failed=$((failed + 1)); say "FAILED: $name"; fi
+}
+
+# tests DIR MESON_TEST_OPTION...: runs a build's tests, counts each program
+tests() {
+  dir=$1; shift
+  rm -f "$dir/meson-logs/testlog.json"
+  meson test -C "$dir" --no-rebuild --print-errorlogs "$@" || true
+  log=$dir/meson-logs/testlog.json
+  good=$(grep -c '"result": "OK"' "$log") || good=0
+  all=$(grep -c '"result": ' "$log") || all=0
+  skipped=$(grep -c '"result": "SKIP"' "$log") || skipped=0
+  if [ "$all" = 0 ]; then all=1; say "FAILED: $dir ran no test"; fi
+  passed=$((passed + good)) failed=$((failed + all - good - skipped))
+}
+
+# build_and_test NAME DIR "BUILD OPTIONS" "TEST OPTIONS"
+build_and_test() {
+  before=$failed
+  # shellcheck disable=SC2086 # lists of words
+  step "$1 build" build "$2" $3
+  # shellcheck disable=SC2086
+  [ "$failed" != "$before" ] || tests "$2" $4
+}
+
+fuzz() {
+  ran=0
+  for program in build-fuzz/test/fuzz_*; do
+    if [ ! -f "$program" ] || [ ! -x "$program" ]; then continue; fi
+    name=${program##*/fuzz_} ran=1
+    mkdir -p "build-fuzz/corpus/$name"
+    (cd build-fuzz && "test/fuzz_$name" -max_total_time=$fuzz_seconds -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+      "corpus/$name" "../test/corpus/$name") > "build-fuzz/$name.log" 2>&1 || { tail -n 40 "build-fuzz/$name.log"; return 1; }
+    grep -E 'number_of_executed_units|new_units_added' "build-fuzz/$name.log" || true
+  done
+  [ $ran = 1 ] || { say "no fuzzer was built"; return 1; }
+}
+
+test_all() {
+  need_build
+  need cxx check sanitizers binutils || die "install by hand: a C++ compiler, check, the sanitizer libraries of the compiler, binutils"
+  need shellcheck || say "skipped: shellcheck"
+  build_and_test release build "--buildtype=release -Dwerror=true -Dtests=true" ""
+  if [ "${1:-}" != --quick ]; then
+    san_levels=  # instrumented kernels take a minute a level to compile: one is enough there, the release build runs them all
+    [ "$(uname -m)" != x86_64 ] || san_levels=-Dlevels=base
+    export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
+    build_and_test "address and undefined sanitizer" build-asan \
+      "--buildtype=debug -Doptimization=1 -Dwerror=true -Dtests=true -Dchecks=full $san_levels -Db_sanitize=address,undefined -Db_lundef=false" \
+      "--suite unit --suite examples --suite bench -t 4"
+    build_and_test "thread sanitizer" build-tsan \
+      "--buildtype=debug -Doptimization=1 -Dwerror=true -Dtests=true -Dbench=false -Dexamples=false $san_levels -Db_sanitize=thread -Db_lundef=false" \
+      "--suite threads -t 4"
+    if need clang; then
+      before=$failed
+      step "clang build" env CC=clang CXX=clang++ ./bootstrap.sh configured build-fuzz --buildtype=debug -Doptimization=1 -Dwerror=true -Dtests=true \
+        -Dfuzz=true -Dchecks=full "$san_levels" -Db_sanitize=address,undefined -Db_lundef=false
+      [ "$failed" != "$before" ] || step "fuzz, $fuzz_seconds s" fuzz
+    else
+      say "skipped: the clang build and the fuzzers, no clang with libFuzzer to be had here"
+    fi
+  fi
+  printf '%d passed, %d failed\n' "$passed" "$failed"
+  [ "$failed" = 0 ]
+}
+
+bench() {
+  need_build
+  build build --buildtype=release
+  say "lbench verify --quick: every strategy that can, on every problem, against the definition"
+  build/bench/lbench verify --quick
+  say "lbench time bench/suites/ddtbench.suite"
+  build/bench/lbench time bench/suites/ddtbench.suite
+}
+
+case ${1:---help} in
+  bench) bench ;;
+  test) test_all "${2:-}" ;;
+  build) need_build && build build --buildtype=release && say "built: build/liblading.so build/liblading.a build/bench/lbench" ;;
+  configured) shift; build "$@" ;; # for test: the same steps with another compiler
+  clean) rm -rf build build-* ;;
+  -h | --help | help) usage ;;
+  *) usage >&2; exit 2 ;;
+esac

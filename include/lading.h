@@ -1,0 +1,233 @@
+/* lading: the datatype engine. Describes non-contiguous memory once, and moves it.
+ *
+ * A type says which bytes of memory make up one item and in which order they stand in the packed stream, as an MPI
+ * derived datatype does. Everything else follows from it: packing and unpacking of any byte range of the stream,
+ * copies from one layout into another, lists of contiguous segments, and a content id that names the layout.
+ *
+ * Said once, for the whole header:
+ *  - Lengths, offsets and strides are int64_t. `size` is packed bytes, `extent` the distance between items in memory.
+ *  - Functions return LADING_OK (0) or a negative LADING_ERR_*. On an error nothing was written to any output and
+ *    nothing leaks. No input makes the library abort; only memory that is not there can fault.
+ *  - Every function may be called from any thread at any time. A type never changes after its creation; a count of
+ *    references keeps it alive, and requests under way hold their own. After fork() the child may go on.
+ *  - There is no init and no finalize. Buffers may be NULL where no byte is touched; a NULL base with absolute
+ *    displacements is fine, as with MPI_BOTTOM.
+ *  - Types nest at most LADING_DEPTH_MAX levels deep (LADING_ERR_DEPTH), and a type written out as a tree has at most
+ *    2^22 nodes, index entries not counted (LADING_ERR_OVERFLOW).
+ */
+#ifndef LADING_H
+#define LADING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LADING_API __attribute__((visibility("default")))
+#else
+#define LADING_API
+#endif
+
+#define LADING_DEPTH_MAX 128
+
+enum {
+  LADING_OK = 0,
+  LADING_ERR_ARG = -1,         /* an argument is out of its domain */
+  LADING_ERR_NOMEM = -2,       /* memory is exhausted */
+  LADING_ERR_RANGE = -3,       /* a byte range outside the stream */
+  LADING_ERR_OVERFLOW = -4,    /* a product or sum leaves 64 bits */
+  LADING_ERR_FORMAT = -5,      /* text or wire bytes that do not parse */
+  LADING_ERR_UNSUPPORTED = -6, /* well-formed, but not defined */
+  LADING_ERR_DEVICE = -7,      /* a device or its driver failed */
+  LADING_ERR_SYSTEM = -8,      /* a system call failed */
+  LADING_ERR_DEPTH = -9        /* nested deeper than LADING_DEPTH_MAX */
+};
+
+/* What an error code means, in one line of English; never NULL, also for unknown codes. */
+LADING_API const char *lading_strerror(int code);
+
+/* ---- types ---------------------------------------------------------------------------------------------------- */
+
+typedef struct lading_type lading_type;
+
+/* Basic elements. Pair types have the holes of the C structs {float,int}, {double,int}, {long,int}, {int,int},
+ * {short,int}, {long double,int} (MPI-4.1 section 6.9.4). */
+typedef enum lading_elem {
+  LADING_BYTE, LADING_CHAR, LADING_BOOL,
+  LADING_INT8, LADING_INT16, LADING_INT32, LADING_INT64, LADING_UINT8, LADING_UINT16, LADING_UINT32, LADING_UINT64,
+  LADING_FLOAT16, LADING_BFLOAT16, LADING_FLOAT, LADING_DOUBLE, LADING_LONG_DOUBLE,
+  LADING_C_FLOAT, LADING_C_DOUBLE, LADING_C_LONG_DOUBLE,
+  LADING_FLOAT_INT, LADING_DOUBLE_INT, LADING_LONG_INT, LADING_2INT, LADING_SHORT_INT, LADING_LONG_DOUBLE_INT,
+  LADING_ELEM_MAX
+} lading_elem;
+
+typedef enum lading_order { LADING_ORDER_C, LADING_ORDER_FORTRAN } lading_order;
+typedef enum lading_distrib { LADING_DISTRIB_BLOCK, LADING_DISTRIB_CYCLIC, LADING_DISTRIB_NONE } lading_distrib;
+#define LADING_DARG_DEFAULT (-1)
+
+/* The built-in type of a basic element; never freed. NULL when `elem` is out of range. */
+LADING_API const lading_type *lading_elem_type(lading_elem elem);
+
+/* The constructors of MPI-4.1 section 5.1 with its semantics: order of the typemap, lb, ub, extent, explicit bounds of
+ * resized/subarray/darray children (they win over data bounds), and the alignment epsilon of struct. Counts and block
+ * lengths are >= 0 and count copies of `old`; `displs` and `stride` count extents of `old`, `displs_bytes` and
+ * `stride_bytes` bytes; any of these may be negative. A zero-size `old` keeps its lb and extent; entries of block length
+ * 0 leave no trace. `old` may be freed right after. The new type has one reference, owned by the caller.
+ * Errors: ERR_ARG (NULL, negative count), ERR_OVERFLOW, ERR_DEPTH, ERR_NOMEM. Cost: O(count) for lists, else O(1). */
+LADING_API int lading_type_contiguous(int64_t count, const lading_type *old, lading_type **out);
+LADING_API int lading_type_vector(int64_t count, int64_t blocklen, int64_t stride, const lading_type *old, lading_type **out);
+LADING_API int lading_type_hvector(int64_t count, int64_t blocklen, int64_t stride_bytes, const lading_type *old, lading_type **out);
+LADING_API int lading_type_indexed(int64_t count, const int64_t *blocklens, const int64_t *displs, const lading_type *old, lading_type **out);
+LADING_API int lading_type_hindexed(int64_t count, const int64_t *blocklens, const int64_t *displs_bytes, const lading_type *old, lading_type **out);
+LADING_API int lading_type_indexed_block(int64_t count, int64_t blocklen, const int64_t *displs, const lading_type *old, lading_type **out);
+LADING_API int lading_type_hindexed_block(int64_t count, int64_t blocklen, const int64_t *displs_bytes, const lading_type *old, lading_type **out);
+LADING_API int lading_type_struct(int64_t count, const int64_t *blocklens, const int64_t *displs_bytes, const lading_type *const *olds, lading_type **out);
+/* Arrays have `ndims` >= 1 entries each; 1 <= subsizes[d] <= sizes[d], 0 <= starts[d] <= sizes[d] - subsizes[d].
+ * subsizes[d] == 0 is accepted and gives a type of size 0 with the extent of the whole array. */
+LADING_API int lading_type_subarray(int ndims, const int64_t *sizes, const int64_t *subsizes, const int64_t *starts, lading_order order, const lading_type *old, lading_type **out);
+/* The part of process `rank` of `size` in a distributed array; psizes multiply to `size`, process grids are row-major. */
+LADING_API int lading_type_darray(int64_t size, int64_t rank, int ndims, const int64_t *gsizes, const lading_distrib *distribs, const int64_t *dargs, const int64_t *psizes,
+                                  lading_order order, const lading_type *old, lading_type **out);
+LADING_API int lading_type_resized(const lading_type *old, int64_t lb, int64_t extent, lading_type **out);
+
+/* One more reference to the same type. NULL gives NULL. */
+LADING_API lading_type *lading_type_ref(const lading_type *type);
+/* Drops one reference. NULL and built-in types: no-op. The type goes with its last reference. A call that blocks (pack, copy,
+ * iov ...) is covered by a reference of its caller; requests that go on after a call hold one of their own. */
+LADING_API void lading_type_free(lading_type *type);
+/* Optional: do now the work that the first use of the type would do (canonical form, interning, plan). */
+LADING_API int lading_type_commit(const lading_type *type);
+
+/* Packed bytes of one item; lower bound and extent in bytes. O(1), no work is done for a fresh type. ERR_ARG. */
+LADING_API int lading_type_size(const lading_type *type, int64_t *size);
+LADING_API int lading_type_extent(const lading_type *type, int64_t *lb, int64_t *extent);
+
+typedef struct lading_info {
+  int64_t size, lb, extent, true_lb, true_extent; /* bytes; size = packed bytes of one item */
+  int64_t blocks, min_block, max_block;           /* maximal contiguous runs of one item, in stream order (adjacent runs merged) */
+  int64_t elements;                               /* basic elements in one item; a pair is one */
+  int64_t description_bytes;                      /* memory held by the layout */
+  int elem;                                       /* lading_elem if all basic elements are of one kind, else -1 */
+  int depth;                                      /* levels of the canonical tree; 1 for one contiguous run, 0 when empty */
+  bool contiguous;                                /* one run, and extent == size: any count is one run */
+  bool monotonic;                                 /* offsets never decrease along the stream */
+  bool overlaps;                                  /* some byte appears twice in one item */
+} lading_info;
+/* Facts about one item. `overlaps` is exact for every type of at most 2^20 runs; beyond, it may be true where a
+ * disjointness proof was not found within a bounded search. */
+LADING_API int lading_type_info(const lading_type *type, lading_info *out);
+
+typedef struct lading_id { uint64_t w[2]; } lading_id;
+/* Names the sequence of byte offsets of `count` items relative to the buffer: equal for equal sequences whatever the
+ * constructors, in every process and on every machine; different otherwise, but for a chance of about 2^-100 (it is a hash
+ * with public constants: it names layouts, it does not authenticate them). O(description * log count). */
+LADING_API int lading_type_id(const lading_type *type, int64_t count, lading_id *out);
+/* Names the sequence of basic element kinds of `count` items: equal iff the MPI type signatures are equal. A pair type
+ * counts as its two elements. */
+LADING_API int lading_type_signature(const lading_type *type, int64_t count, lading_id *out);
+
+/* Prints the canonical form like snprintf: returns the length without the NUL, writes at most `cap` bytes including it.
+ * (repeat 3 256 (repeat 4 32 (bytes 8))). Negative on an error. */
+LADING_API int64_t lading_type_text(const lading_type *type, char *buf, int64_t cap);
+/* Reads that language back (bounds are those of the data, elements are bytes), or constructor calls:
+ * vector(8,1,8,double). See README.md for the grammar. ERR_FORMAT when it does not parse. */
+LADING_API int lading_type_parse(const char *text, lading_type **out);
+/* Prints what the library made of the type and why, for people: tree, rules fired, canonical form, id, every strategy
+ * with its reason, the plan. Lengths as lading_type_text. */
+LADING_API int64_t lading_explain(const lading_type *type, int64_t count, char *buf, int64_t cap);
+
+/* ---- moving bytes on the host --------------------------------------------------------------------------------- */
+
+/* Moves exactly the packed bytes [lo, hi) of the stream of `count` items at `mem`. `packed` is the place of byte lo: it
+ * receives or supplies hi - lo bytes. 0 <= lo <= hi <= count * size, else ERR_RANGE. Any split of [0, count * size) into
+ * ranges, in any order and from any threads, gives the bytes of one whole call. `mem` and `packed` must not overlap.
+ * Where items or blocks of an unpack overlap in memory, the byte that comes last in the stream stays. */
+LADING_API int lading_pack(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi);
+LADING_API int lading_unpack(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi);
+
+/* Copies stream bytes [lo, hi) of `sc` items of `st` at `src` to the same stream positions of `dc` items of `dt` at `dst`,
+ * without a staging buffer. hi is bounded by the smaller stream. The bytes read and the bytes written must not overlap. */
+LADING_API int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi);
+
+/* The same on threads of the caller; the library starts none. `pf` has to call body(arg, i) once for every i in [0, n), on
+ * any threads in any order, and to return after the last call has; `ctx` is passed on to it. The range is cut into at most
+ * `ways` parts, at cache lines of the packed side (of a copy: of the stream). All of it runs in the calling thread, without
+ * pf, where that is expected to be faster, when ways <= 1 or pf is NULL, and where destination bytes may coincide, so that
+ * their order counts. On an error pf is not called. */
+typedef void lading_parallel_for(void *ctx, int64_t n, void (*body)(void *arg, int64_t i), void *arg);
+LADING_API int lading_pack_threads(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi,
+                                   lading_parallel_for *pf, void *ctx, int64_t ways);
+LADING_API int lading_unpack_threads(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi,
+                                     lading_parallel_for *pf, void *ctx, int64_t ways);
+LADING_API int lading_copy_threads(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi,
+                                   lading_parallel_for *pf, void *ctx, int64_t ways);
+
+/* ---- segments, for RMA, sendmsg, preadv/pwritev, MPIX_Type_iov ------------------------------------------------- */
+
+/* The number of maximal contiguous runs of `count` items, in stream order; runs merge across items. */
+LADING_API int lading_segments_count(const lading_type *type, int64_t count, int64_t *n);
+/* Segments [first, first + max) as addresses, fewer at the end; *got says how many. Never a segment of 0 bytes.
+ * O(depth + log entries) to reach any `first`. ERR_RANGE when first < 0. */
+LADING_API int lading_iov(const lading_type *type, int64_t count, const void *mem, int64_t first, struct iovec *iov, int64_t max, int64_t *got);
+/* Which segment holds packed byte `byte`, and how many bytes of that segment come before it. ERR_RANGE outside. */
+LADING_API int lading_segment_at(const lading_type *type, int64_t count, int64_t byte, int64_t *index, int64_t *residue);
+
+/* ---- shipping layouts ------------------------------------------------------------------------------------------- */
+
+/* A type as bytes that mean the same on every machine: one that is decoded has the sequence of bytes, the bounds and the
+ * elements of the encoded one, hence its ids. The same type always gives the same bytes, also after a decode. */
+LADING_API int lading_wire_size(const lading_type *type, int64_t *n);
+/* ERR_RANGE when more than `cap` bytes are needed: then *used says how many, and nothing else is written. */
+LADING_API int lading_wire_encode(const lading_type *type, void *buf, int64_t cap, int64_t *used);
+/* Takes bytes from anyone. ERR_FORMAT (also: bytes left over, ids or bounds that are not those of the type, elements whose
+ * sizes differ here), ERR_OVERFLOW, ERR_DEPTH, ERR_NOMEM. Holds at most 96 n + 4096 bytes of memory at a time, with the
+ * type it returns; time O(n). The type has one reference, owned by the caller. */
+LADING_API int lading_wire_decode(const void *buf, int64_t n, lading_type **out);
+
+/* What one remote process knows of our types, and we of its. The caller moves the messages, in any way: lost, doubled and
+ * late ones do no harm. Types are named by content, so what is accepted is always what was offered. A repeated offer takes
+ * 28 to 36 bytes. A peer belongs to the process that made it; a child after fork() makes its own.
+ *
+ * capacity_bytes: memory that the types kept of each direction may take, least recently used ones leave first; 0: 1 MiB.
+ * epoch: any number, sent with every message. A message with another epoch than the last one (at first: than our own) says
+ * that the other side has begun anew: nothing is taken for known there any more, and what it offered before is forgotten. */
+typedef struct lading_peer lading_peer;
+typedef struct lading_peer_attr { int64_t capacity_bytes; uint64_t epoch; } lading_peer_attr;
+LADING_API int lading_peer_create(const lading_peer_attr *attr, lading_peer **out);
+LADING_API void lading_peer_free(lading_peer *peer); /* NULL: no-op. Types that were accepted live on */
+
+#define LADING_NEED_LAYOUT 1
+
+/* In the next three, ERR_RANGE says that the message does not fit: its length is then in *n, *rn or *on, and nothing else
+ * happened; ERR_FORMAT that `msg` is no such message. */
+
+/* Sender: writes the message that offers `count` items of the type: the name alone when the other side should know it, else
+ * with the layout, which is kept to answer a need. */
+LADING_API int lading_peer_offer(lading_peer *peer, const lading_type *type, int64_t count, void *msg, int64_t cap, int64_t *n);
+/* Receiver: takes an offer, or the answer to a need, in `msg`. LADING_OK: *out is a reference for the caller to free, *count
+ * the number of items, *rn is 0. LADING_NEED_LAYOUT: send the *rn bytes of `reply` back; *out and *count are untouched.
+ * Also ERR_OVERFLOW and ERR_DEPTH, as from lading_wire_decode. A reply takes at most 36 bytes. */
+LADING_API int lading_peer_accept(lading_peer *peer, const void *msg, int64_t n, lading_type **out, int64_t *count, void *reply, int64_t cap, int64_t *rn);
+/* Sender: answers the need in `msg`: send the *on bytes of `out`, which lading_peer_accept takes. ERR_ARG when the type is not
+ * kept any more: offer it again. */
+LADING_API int lading_peer_reply(lading_peer *peer, const void *msg, int64_t n, void *out, int64_t cap, int64_t *on);
+
+typedef struct lading_peer_counts {
+  int64_t offers;        /* made */
+  int64_t hits;          /* offers made, and offers accepted, by name alone */
+  int64_t layouts_sent;  /* with offers, and to answer needs */
+  int64_t needs;         /* sent, and answered */
+  int64_t evictions;     /* of types, for want of capacity */
+  int64_t bytes;         /* of memory that types kept take now */
+} lading_peer_counts;
+LADING_API int lading_peer_stats(const lading_peer *peer, lading_peer_counts *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,49 @@
+/* base: what every layer may use. Checked arithmetic, allocation, bounded text, the options table. */
+#ifndef LDG_BASE_H
+#define LDG_BASE_H
+
+#include <lading.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* true when a op b does not fit in int64_t; *r is then undefined */
+static inline bool ldg_add(int64_t a, int64_t b, int64_t *r) { return __builtin_add_overflow(a, b, r); }
+static inline bool ldg_sub(int64_t a, int64_t b, int64_t *r) { return __builtin_sub_overflow(a, b, r); }
+static inline bool ldg_mul(int64_t a, int64_t b, int64_t *r) { return __builtin_mul_overflow(a, b, r); }
+static inline int64_t ldg_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t ldg_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* p + off, defined for NULL and absolute addresses too */
+static inline char *ldg_at(const void *p, int64_t off) { return (char *)((uintptr_t)p + (uintptr_t)off); }
+
+/* memcpy that may be called with NULL for 0 bytes */
+static inline void ldg_copy_bytes(void *dst, const void *src, int64_t n) { if (n > 0) memcpy(dst, src, (size_t)n); }
+
+/* Every allocation of the library goes through these two, so that tests can make the n-th one fail. n >= 0; alloc(0)
+ * is a valid pointer. A product that overflows is the caller's to check (counts that fit in memory do not overflow). */
+void *ldg_alloc(int64_t bytes);
+void ldg_free(void *p);
+/* Testing: allocation number `n` from now (0 = the next) and all later ones fail; -1 switches it off. */
+void ldg_alloc_fail(int64_t n);
+int64_t ldg_alloc_live(void); /* allocations not yet freed; counted only in builds with -Dchecks=cheap or full */
+
+/* Append-only text, snprintf manners: len counts what there is to say, buf gets what fits and is always terminated. */
+typedef struct ldg_text { char *buf; int64_t cap, len; } ldg_text;
+void ldg_text_init(ldg_text *t, char *buf, int64_t cap);
+void ldg_text_add(ldg_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The one table of options; values come from LADING_<NAME> in the environment, read once. */
+typedef enum ldg_option {
+  LDG_OPT_VERBOSE, LDG_OPT_FORCE, LDG_OPT_ISA, LDG_OPT_MODEL,
+  LDG_OPT_CACHE_HOME, LDG_OPT_HOME, /* where users keep files; not ours to name */
+  LDG_OPT_MAX
+} ldg_option;
+const char *ldg_option_get(ldg_option o);    /* the value, or NULL when unset */
+void ldg_option_print(ldg_text *t);          /* every option: name, value, what it does */
+
+/* LDG_CHECK: cost 0 unless -Dchecks=full, which validates whole structures after every step. */
+#ifndef LDG_CHECKS
+#define LDG_CHECKS 0
+#endif
+
+#endif

@@ -1,0 +1,17 @@
+/* base_cpu: which machine this is. */
+#ifndef LDG_BASE_CPU_H
+#define LDG_BASE_CPU_H
+
+#include "base.h"
+
+/* The instruction set level that kernels are chosen for: v2, v3, v4 of x86-64, neon, base; capped by LADING_ISA. */
+const char *ldg_cpu_isa(void);
+/* Is a level no better than that one? */
+bool ldg_cpu_has(const char *isa);
+/* Bytes of the data cache of level 1, 2, 3 as one core sees it; a usual size where the system does not say. */
+int64_t ldg_cpu_cache(int level);
+/* One line: processor, level, caches. What was measured on one machine holds for all of the same line. */
+#define LDG_CPU_LINE 200
+void ldg_cpu_fingerprint(char line[LDG_CPU_LINE]);
+
+#endif

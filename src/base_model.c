@@ -1,0 +1,129 @@
+/* base: the measured model in use, and how costs are interpolated from it. */
+#include "base_model.h"
+
+#include "base_cpu.h"
+
+#include <stdio.h>
+
+static const ldg_model builtin = {
+#include "base_model_builtin.inc"
+};
+
+/* ---- the model in use ---- */
+
+static ldg_model found;
+static _Atomic(const ldg_model *) current, settled;
+static _Atomic bool begun;
+
+/* Footprints halfway into each cache, and one far beyond the last. Of the last cache one core of many gets a share only. */
+ldg_model ldg_model_builtin(void) {
+  ldg_model m = builtin;
+  int64_t *l = m.level;
+  l[LDG_MODEL_L1] = ldg_cpu_cache(1) / 2;
+  l[LDG_MODEL_L2] = ldg_max(ldg_cpu_cache(2) / 2, 2 * l[LDG_MODEL_L1]);
+  l[LDG_MODEL_L3] = ldg_max(ldg_min(ldg_cpu_cache(3) / 2, 16 << 20), 2 * l[LDG_MODEL_L2]);
+  l[LDG_MODEL_MEMORY] = ldg_max(256 << 20, 2 * l[LDG_MODEL_L3]);
+  return m;
+}
+
+static void find(void) {
+  char path[1024];
+  const char *why = "there is no folder for it";
+  found = ldg_model_builtin();
+  const bool any = ldg_model_path(path, sizeof path);
+  if (any) why = ldg_model_load(path, &found);
+  const char *verbose = ldg_option_get(LDG_OPT_VERBOSE);
+  if (why && verbose && *verbose > '0') fprintf(stderr, "lading: model %s: %s; the built-in numbers are used\n", any ? path : "file", why);
+}
+
+/* Who comes while another thread reads the file goes on without it: no lock, also not over a fork. */
+static const ldg_model *first_use(void) {
+  if (atomic_exchange_explicit(&begun, true, memory_order_relaxed)) return &builtin;
+  find();
+  const ldg_model *none = NULL;
+  atomic_store_explicit(&settled, &found, memory_order_release);
+  atomic_compare_exchange_strong_explicit(&current, &none, &found, memory_order_acq_rel, memory_order_acquire);
+  return none ? none : &found;
+}
+
+const ldg_model *ldg_model_get(void) {
+  const ldg_model *m = atomic_load_explicit(&current, memory_order_acquire);
+  return m ? m : first_use();
+}
+
+void ldg_model_use(const ldg_model *m) {
+  ldg_model_get();
+  if (!m) m = atomic_load_explicit(&settled, memory_order_acquire);
+  if (m) atomic_store_explicit(&current, m, memory_order_release);
+}
+
+/* ---- interpolation ---- */
+
+/* log2 of x >= 1, between powers of two by the straight line; exact at them. The exponent and the fraction of a double are that. */
+static inline double lg(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return (double)((int64_t)(bits >> 52) - 1023) + (double)(int64_t)(bits & 0xfffffffffffffu) * 0x1p-52;
+}
+
+/* A place on an axis: between points i and i + 1, share t of the way. */
+typedef struct spot { int i; double t; } spot;
+
+static inline spot on_powers(int64_t x, int points) {
+  const double y = lg((double)ldg_max(x, 1));
+  const int i = (int)y;
+  return i >= points - 1 ? (spot){ points - 2, 1.0 } : (spot){ i, y - i };
+}
+
+static inline spot on_levels(const int64_t *level, double footprint) {
+  if (footprint <= (double)level[0]) return (spot){ 0, 0.0 };
+  if (footprint >= (double)level[LDG_MODEL_LEVELS - 1]) return (spot){ LDG_MODEL_LEVELS - 2, 1.0 };
+  int i = 0;
+  while (footprint >= (double)level[i + 1]) i++;
+  const double y = lg((double)level[i]);
+  return (spot){ i, (lg(footprint) - y) / (lg((double)level[i + 1]) - y) };
+}
+
+static inline double between(double a, double b, double t) { return a + t * (b - a); }
+static inline double along(const int64_t *row, spot s) { return between((double)row[s.i], (double)row[s.i + 1], s.t); }
+
+/* ns from rows of `points` powers of two, one row a level; bytes beyond the last point cost what its bytes do */
+static double on_grid(const int64_t *rows, int points, int64_t x, const int64_t *level, double footprint) {
+  const spot p = on_powers(x, points), f = on_levels(level, footprint);
+  const double ps = between(along(rows + f.i * points, p), along(rows + (f.i + 1) * points, p), f.t);
+  const int64_t last = (int64_t)1 << (points - 1);
+  return x > last ? ps * 1e-3 * ((double)x / (double)last) : ps * 1e-3;
+}
+
+double ldg_model_footprint(int level) { return (double)ldg_model_get()->level[level]; }
+
+double ldg_model_copy(int64_t bytes) {
+  const ldg_model *m = ldg_model_get();
+  const int64_t last = (int64_t)1 << (LDG_MODEL_COPIES - 1);
+  const double ps = along(m->copy, on_powers(bytes, LDG_MODEL_COPIES));
+  return bytes > last ? ps * 1e-3 * ((double)bytes / (double)last) : ps * 1e-3;
+}
+
+double ldg_model_block(int side, int stride, int64_t block, double footprint) {
+  const ldg_model *m = ldg_model_get();
+  const int64_t *rows = m->block + (side * LDG_MODEL_STRIDES + stride) * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS;
+  return on_grid(rows, LDG_MODEL_BLOCKS, block, m->level, footprint);
+}
+
+double ldg_model_list(int side, int64_t block, double footprint) {
+  const ldg_model *m = ldg_model_get();
+  return on_grid(m->list + side * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS, LDG_MODEL_BLOCKS, block, m->level, footprint);
+}
+
+double ldg_model_transpose(int64_t width, double footprint) {
+  const ldg_model *m = ldg_model_get();
+  return on_grid(m->transpose, LDG_MODEL_WIDTHS, width, m->level, footprint);
+}
+
+double ldg_model_odd(int which, int64_t block) {
+  if (block < 3 || !(block & (block - 1))) return 0;
+  const int e = 63 - __builtin_clzll((uint64_t)block);
+  return (double)ldg_model_get()->odd[which * LDG_MODEL_BLOCKS + ldg_min(e, LDG_MODEL_BLOCKS - 1)] * 1e-3;
+}
+
+double ldg_model_ns(ldg_model_name n) { return (double)ldg_model_get()->number[n] * 1e-3; }

@@ -1,0 +1,87 @@
+/* base_model: the measured model of this machine: a table of times that costs are interpolated from, and of thresholds.
+ *
+ * The numbers are built in, or read once, at first use, from the file that `lbench calibrate` writes for this kind of
+ * machine. A file counts as a whole or not at all. Nothing here locks or allocates: while one thread reads the file, others
+ * go by the built-in numbers.
+ *
+ * Times are stored in picoseconds and given out in nanoseconds. Costs are interpolated linearly over log2 of bytes (piecewise
+ * linear between powers of two), never fall as a block or a footprint grows, and keep to the ends of what was measured: a
+ * footprint beyond counts as the last one, bytes beyond cost what the last bytes do.
+ */
+#ifndef LDG_BASE_MODEL_H
+#define LDG_BASE_MODEL_H
+
+#include "base.h"
+
+/* A footprint is the bytes of all cache lines touched on both sides; rows are measured at one per level of memory. */
+enum { LDG_MODEL_L1, LDG_MODEL_L2, LDG_MODEL_L3, LDG_MODEL_MEMORY, LDG_MODEL_LEVELS };
+/* How a strided side goes on from a block: into the same or the next line, past some lines, into another page. */
+enum { LDG_MODEL_NEAR, LDG_MODEL_LINE, LDG_MODEL_PAGE, LDG_MODEL_STRIDES };
+/* The side that is not dense in memory: read (a pack) or written (an unpack). As the planner's directions. */
+enum { LDG_MODEL_READ, LDG_MODEL_WRITE, LDG_MODEL_SIDES };
+enum { LDG_MODEL_ODD_READ, LDG_MODEL_ODD_WRITE, LDG_MODEL_ODD_TRANSPOSE, LDG_MODEL_ODDS };
+
+typedef enum ldg_model_name {
+  LDG_MODEL_CALL,     /* ns to enter a kernel */
+  LDG_MODEL_ROW,      /* ns more for every run of an innermost loop */
+  LDG_MODEL_TILED,    /* ns more for every plane of a transpose */
+  LDG_MODEL_CHILD,    /* ns more for every child of a loop over a tree */
+  LDG_MODEL_WALK,     /* ns for every piece of the definition */
+  LDG_MODEL_VARLIST,  /* ns more for a listed block with a length of its own */
+  LDG_MODEL_PART,     /* ns of work that make it worth to wake another thread */
+  LDG_MODEL_PREFETCH, /* entries ahead to prefetch in index lists out of cache; 0: none */
+  LDG_MODEL_STREAM,   /* bytes moved from which on non-temporal stores pay */
+  LDG_MODEL_NAMES
+} ldg_model_name;
+
+enum {
+  LDG_MODEL_COPIES = 29, /* memcpy of 2^0 .. 2^28 bytes */
+  LDG_MODEL_BLOCKS = 15, /* blocks of 2^0 .. 2^14 bytes */
+  LDG_MODEL_WIDTHS = 7,  /* elements of 2^0 .. 2^6 bytes */
+  LDG_MODEL_VERSION = 1
+};
+
+typedef struct ldg_model {
+  int64_t level[LDG_MODEL_LEVELS];                                                                    /* footprints, rising */
+  int64_t copy[LDG_MODEL_COPIES];                                                                     /* a memcpy */
+  int64_t block[LDG_MODEL_SIDES * LDG_MODEL_STRIDES * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS];           /* a block of a strided loop */
+  int64_t list[LDG_MODEL_SIDES * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS];                                /* an entry of a list, scattered */
+  int64_t transpose[LDG_MODEL_LEVELS * LDG_MODEL_WIDTHS];                                             /* an element of a tiled transpose */
+  int64_t odd[LDG_MODEL_ODDS * LDG_MODEL_BLOCKS];                                                     /* more, in cache, between powers of two */
+  int64_t number[LDG_MODEL_NAMES];                                                                    /* ps, entries, bytes */
+} ldg_model;
+
+/* The model in use; never NULL. The first call of the process reads the file. */
+const ldg_model *ldg_model_get(void);
+/* Testing and calibration: this model from now on (it must stay), or with NULL again the one found at first. */
+void ldg_model_use(const ldg_model *m);
+/* The built-in numbers, with this machine's cache sizes as levels. */
+ldg_model ldg_model_builtin(void);
+
+double ldg_model_footprint(int level);
+double ldg_model_copy(int64_t bytes);
+double ldg_model_block(int side, int stride, int64_t block, double footprint);
+double ldg_model_list(int side, int64_t block, double footprint);
+double ldg_model_transpose(int64_t width, double footprint);
+double ldg_model_odd(int which, int64_t block); /* 0 for powers of two */
+double ldg_model_ns(ldg_model_name n);          /* of the times among the numbers */
+static inline int64_t ldg_model_count(ldg_model_name n) { return ldg_model_get()->number[n]; } /* of the others */
+
+/* ---- the file ---- */
+
+/* Text: a line with the version, the fingerprint, a line a row, a checksum. Lengths as ldg_text counts them. */
+void ldg_model_print(const ldg_model *m, const char *fingerprint, ldg_text *t);
+/* NULL when `text` is a whole model for that fingerprint, else in words why not; *out is then unchanged. */
+const char *ldg_model_read(const char *text, int64_t n, const char *fingerprint, ldg_model *out);
+/* Reads the file; as above, with the words of the system when it cannot be opened. */
+const char *ldg_model_load(const char *path, ldg_model *out);
+/* Where the file of this machine is: $LADING_MODEL, else in $XDG_CACHE_HOME/lading or ~/.cache/lading, a name per fingerprint.
+ * False: nowhere. */
+bool ldg_model_path(char *buf, int64_t cap);
+
+#define LDG_MODEL_TEXT_MAX 16384
+typedef struct ldg_model_row { const char *label; int64_t at, n; } ldg_model_row; /* n values from index `at` of the table */
+/* Row i of the table in the order of the file; false past the end. `buf` holds the label. */
+bool ldg_model_row_at(int i, char buf[64], ldg_model_row *out);
+
+#endif

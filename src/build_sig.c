@@ -1,0 +1,164 @@
+/* build_sig: signatures. The tree of element kinds, its arithmetic, and the id that is equal iff MPI signatures match:
+ * a polynomial hash of the string of kinds, which composes over the tree without expanding it, as layout ids do. */
+#include "base_hash.h"
+#include "build.h"
+
+#define LONG_KIND (sizeof(long) == 8 ? LADING_INT64 : LADING_INT32)
+
+#define ELEM(e, l) [e] = { .refs = LDG_IMMORTAL, .elem = (e), .elements = 1, .letters = (l), .kind = (e) }
+const ldg_signode ldg_build_elem_nodes[LADING_ELEM_MAX] = {
+  ELEM(LADING_BYTE, 1), ELEM(LADING_CHAR, 1), ELEM(LADING_BOOL, 1),
+  ELEM(LADING_INT8, 1), ELEM(LADING_INT16, 1), ELEM(LADING_INT32, 1), ELEM(LADING_INT64, 1),
+  ELEM(LADING_UINT8, 1), ELEM(LADING_UINT16, 1), ELEM(LADING_UINT32, 1), ELEM(LADING_UINT64, 1),
+  ELEM(LADING_FLOAT16, 1), ELEM(LADING_BFLOAT16, 1), ELEM(LADING_FLOAT, 1), ELEM(LADING_DOUBLE, 1), ELEM(LADING_LONG_DOUBLE, 1),
+  ELEM(LADING_C_FLOAT, 1), ELEM(LADING_C_DOUBLE, 1), ELEM(LADING_C_LONG_DOUBLE, 1),
+  ELEM(LADING_FLOAT_INT, 2), ELEM(LADING_DOUBLE_INT, 2), ELEM(LADING_LONG_INT, 2),
+  ELEM(LADING_2INT, 2), ELEM(LADING_SHORT_INT, 2), ELEM(LADING_LONG_DOUBLE_INT, 2),
+};
+
+/* The two kinds of a pair, in order; of any other element itself. */
+static int letters_of(lading_elem e, lading_elem letter[2]) {
+  letter[0] = e;
+  letter[1] = LADING_INT32;
+  switch (e) {
+  case LADING_FLOAT_INT: letter[0] = LADING_FLOAT; return 2;
+  case LADING_DOUBLE_INT: letter[0] = LADING_DOUBLE; return 2;
+  case LADING_LONG_INT: letter[0] = LONG_KIND; return 2;
+  case LADING_2INT: letter[0] = LADING_INT32; return 2;
+  case LADING_SHORT_INT: letter[0] = LADING_INT16; return 2;
+  case LADING_LONG_DOUBLE_INT: letter[0] = LADING_LONG_DOUBLE; return 2;
+  default: return 1;
+  }
+}
+
+/* ---- references and arithmetic ---- */
+
+static bool counted(const ldg_signode *n) {
+  return n && atomic_load_explicit(&n->refs, memory_order_relaxed) != LDG_IMMORTAL;
+}
+
+void ldg_build_sig_ref(ldg_sig s) {
+  if (counted(s.node)) atomic_fetch_add_explicit(&((ldg_signode *)s.node)->refs, 1, memory_order_relaxed);
+}
+
+void ldg_build_sig_free(ldg_sig s) {
+  ldg_signode *n = (ldg_signode *)s.node;
+  if (!counted(n) || atomic_fetch_sub_explicit(&n->refs, 1, memory_order_acq_rel) != 1) return;
+  for (int64_t i = 0; i < n->count; i++) ldg_build_sig_free(n->part[i]);
+  ldg_free(n);
+}
+
+int ldg_build_sig_times(ldg_sig s, int64_t n, ldg_sig *out) {
+  ldg_sig r = { 0 };
+  if (n != 0 && s.n != 0) {
+    int64_t elements;
+    if (ldg_mul(s.n, n, &r.n) || ldg_mul(r.n, s.node->letters, &elements)) return LADING_ERR_OVERFLOW;
+    r.node = s.node;
+  }
+  *out = r;
+  return LADING_OK;
+}
+
+/* ERR_OVERFLOW never happens where the bytes of the parts can be counted, since no letter is shorter than one. */
+static int sum_parts(int64_t n, const ldg_sig *part, ldg_signode *node) {
+  int64_t letters;
+  node->kind = part[0].node->kind;
+  node->elements = node->letters = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (ldg_mul(part[i].n, part[i].node->letters, &letters) || ldg_add(node->letters, letters, &node->letters))
+      return LADING_ERR_OVERFLOW;
+    node->elements += part[i].n * part[i].node->elements;
+    if (part[i].node->kind != node->kind) node->kind = -1;
+  }
+  return LADING_OK;
+}
+
+static ldg_signode *alloc_node(int64_t n, const ldg_sig *parts) {
+  ldg_signode *node = ldg_alloc((int64_t)sizeof *node + n * (int64_t)sizeof *parts);
+  if (!node) return NULL;
+  ldg_sig *part = (ldg_sig *)(node + 1);
+  memcpy(part, parts, (size_t)n * sizeof *parts);
+  atomic_init(&node->refs, 1);
+  atomic_init(&node->hashed, 0);
+  node->elem = LADING_ELEM_MAX;
+  node->count = n;
+  node->part = part;
+  return node;
+}
+
+int ldg_build_sig_join(int64_t n, const ldg_sig *parts, ldg_sig *out) {
+  if (n <= 1) {
+    *out = n ? parts[0] : (ldg_sig){ 0 };
+    ldg_build_sig_ref(*out);
+    return LADING_OK;
+  }
+  ldg_signode *node = alloc_node(n, parts);
+  if (!node) return LADING_ERR_NOMEM;
+  int r = sum_parts(n, parts, node);
+  if (r) {
+    ldg_free(node);
+    return r;
+  }
+  for (int64_t i = 0; i < n; i++) ldg_build_sig_ref(parts[i]);
+  *out = (ldg_sig){ 1, node };
+  return LADING_OK;
+}
+
+/* ---- the id ---- */
+
+/* n copies by doubling; all factors are powers of one word, so their order does not matter */
+static ldg_word times(ldg_word w, int64_t n) {
+  ldg_word r = ldg_word_empty;
+  for (; n > 0; n >>= 1) {
+    if (n & 1) r = ldg_word_concat(r, w);
+    if (n > 1) w = ldg_word_concat(w, w);
+  }
+  return r;
+}
+
+static ldg_word elem_word(lading_elem e) {
+  lading_elem letter[2];
+  const int n = letters_of(e, letter);
+  ldg_word r = ldg_word_empty;
+  for (int i = 0; i < n; i++) r = ldg_word_concat(r, ldg_word_letter((uint64_t)letter[i] + 1)); /* 0 would hide in front */
+  return r;
+}
+
+static ldg_word known_word(const ldg_signode *n) {
+  ldg_word w;
+  for (int k = 0; k < 2; k++) {
+    w.h[k] = atomic_load_explicit(&n->hash[k], memory_order_relaxed);
+    w.power[k] = atomic_load_explicit(&n->hash[2 + k], memory_order_relaxed);
+  }
+  return w;
+}
+
+static void remember(ldg_signode *n, ldg_word w) {
+  for (int k = 0; k < 2; k++) {
+    atomic_store_explicit(&n->hash[k], w.h[k], memory_order_relaxed);
+    atomic_store_explicit(&n->hash[2 + k], w.power[k], memory_order_relaxed);
+  }
+  atomic_store_explicit(&n->hashed, 1, memory_order_release);
+}
+
+/* Remembered per node: nodes are shared, and a tree of shared nodes is long when written out. */
+static ldg_word node_word(const ldg_signode *n) {
+  if (n->count == 0) return elem_word(n->elem);
+  if (atomic_load_explicit(&n->hashed, memory_order_acquire)) return known_word(n);
+  ldg_word w = ldg_word_empty;
+  for (int64_t i = 0; i < n->count; i++) w = ldg_word_concat(w, times(node_word(n->part[i].node), n->part[i].n));
+  remember((ldg_signode *)n, w);
+  return w;
+}
+
+#define FORMAT_VERSION 2
+
+int ldg_build_signature(const ldg_sig *sig, int64_t count, lading_id *out) {
+  ldg_sig all;
+  if (!sig || count < 0 || !out) return LADING_ERR_ARG;
+  int r = ldg_build_sig_times(*sig, count, &all);
+  if (r) return r;
+  const ldg_word w = all.n ? times(node_word(all.node), all.n) : ldg_word_empty;
+  *out = ldg_word_id(FORMAT_VERSION, all.n ? all.n * all.node->letters : 0, 0, w.h);
+  return LADING_OK;
+}

@@ -1,0 +1,50 @@
+/* Layout to layout without a staging buffer: one nest where both layouts have a common refinement, else two cursors zipped. */
+#include "exec.h"
+#include "exec_range.h"
+#include "nest_tree.h"
+
+/* The nest as a chain of steps on the stack, innermost first, so that ranges run as for any plan. */
+typedef struct chain { ldg_step step[LDG_DIMS]; ldg_rep rep[LDG_DIMS + 1]; } chain;
+
+static const ldg_step *chain_of(chain *c, const ldg_nest *n) {
+  int64_t each = n->block;
+  c->rep[0] = (ldg_rep){ .kind = LDG_BYTES, .n = n->block, .size = n->block };
+  for (int k = 0; k < n->nd; each *= n->dim[k].n, k++) {
+    ldg_step *s = &c->step[k];
+    c->rep[k + 1] = (ldg_rep){ .kind = LDG_REPEAT, .n = n->dim[k].n, .stride = n->dim[k].src, .child = &c->rep[k] };
+    s->rep = &c->rep[k + 1], s->n = n->dim[k].n, s->each = each, s->size = each * s->n;
+    s->stride[0] = n->dim[k].src, s->stride[1] = n->dim[k].dst;
+    s->child = k ? &c->step[k - 1] : NULL, s->thin = false, s->kids = NULL;
+    ldg_nest sub = *n;
+    sub.nd = k + 1;
+    ldg_plan_nest(&s->job[LDG_PACK], &sub, NULL, NULL);
+  }
+  return &c->step[n->nd - 1];
+}
+
+static void zip(const ldg_rep *sr, const char *src, const ldg_rep *dr, char *dst, int64_t lo, int64_t hi) {
+  ldg_cursor a, b;
+  int64_t so, sn, d, dn;
+  ldg_cursor_seek(&a, sr, lo), ldg_cursor_seek(&b, dr, lo);
+  for (int64_t left = hi - lo; left > 0;) {
+    if (!ldg_cursor_piece(&a, &so, &sn) || !ldg_cursor_piece(&b, &d, &dn)) return;
+    const int64_t n = ldg_min(left, ldg_min(sn, dn));
+    memcpy(ldg_at(dst, d), ldg_at(src, so), (size_t)n);
+    ldg_cursor_take(&a, n), ldg_cursor_take(&b, n), left -= n;
+  }
+}
+
+void ldg_exec_copy(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) {
+  ldg_nest n;
+  int64_t so, to;
+  if (lo == hi) return;
+  if (ldg_nest_common(src->rep, src->extent, dst->rep, dst->extent, hi, &n, &so, &to)) {
+    chain c;
+    n.ordered = !ldg_nest_distinct(&n);
+    ldg_exec_range(chain_of(&c, &n), LDG_PACK, ldg_at(src->base, so), ldg_at(dst->base, to), lo, hi);
+    return;
+  }
+  ldg_rep sr, dr;
+  if (ldg_rep_repeat_in(&sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&dr, dst->count, dst->extent, dst->rep)) return;
+  zip(&sr, src->base, &dr, (char *)(uintptr_t)dst->base, lo, hi);
+}

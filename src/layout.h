@@ -1,0 +1,26 @@
+/* layout: one canonical rep, interned: there is one object per canonical tree in the process. */
+#ifndef LDG_LAYOUT_H
+#define LDG_LAYOUT_H
+
+#include "memo.h"
+#include "rep.h"
+
+typedef struct ldg_layout {
+  ldg_memo_entry entry;            /* first: the memo owns it */
+  const ldg_rep *rep;              /* canonical */
+  _Atomic(ldg_rep_stats *) stats;  /* made at first demand */
+} ldg_layout;
+
+/* The layout of a canonical rep (interned by content). Takes its own reference of rep if it keeps it. */
+int ldg_layout_intern(const ldg_rep *canonical, const ldg_layout **out);
+const ldg_layout *ldg_layout_ref(const ldg_layout *l);
+void ldg_layout_release(const ldg_layout *l);
+int ldg_layout_stats(const ldg_layout *l, ldg_rep_stats *out); /* cached; ERR_NOMEM */
+
+/* Design 2.2. The stream as a string of byte deltas has a polynomial hash that composes over a tree without expanding it:
+ * equal sequences have equal summaries, whatever the trees. */
+typedef struct ldg_summary { int64_t n, first, last; uint64_t h[2]; } ldg_summary;
+ldg_summary ldg_layout_summary(const ldg_rep *r);
+lading_id ldg_layout_id(const ldg_summary *s);  /* XXH3-128 over (format version, n, first, h) */
+
+#endif

@@ -1,0 +1,78 @@
+/* layout_hash: the layout id. A stream of n offsets is the string of its n-1 byte deltas, each a letter of base_hash. Strings
+ * are put together with the delta between them: h(AB) = (h(A) + letter(first(B) - last(A))) * r^|B| + h(B), where the power of
+ * a part counts its offsets. Loops go by doubling, so nothing is expanded. */
+#include "base_hash.h"
+#include "layout.h"
+
+enum { ID_VERSION = 2 };
+
+/* A stream. n == 0: empty, the rest is then the empty word. */
+typedef struct part { int64_t n, first, last; ldg_word w; } part;
+
+static const part empty = { 0, 0, 0, { { 0, 0 }, { 1, 1 } } };
+
+static part moved(part p, int64_t by) {
+  p.first = ldg_rep_move(p.first, by);
+  p.last = ldg_rep_move(p.last, by);
+  return p;
+}
+
+static part then(const part *a, const part *b) {
+  if (a->n == 0 || b->n == 0) return a->n ? *a : *b;
+  const ldg_word step = ldg_word_letter((uint64_t)b->first - (uint64_t)a->last);
+  part c = { a->n + b->n, a->first, b->last, a->w };
+  for (int i = 0; i < 2; i++) c.w.h[i] = ldg_word_fold(a->w.h[i] + step.h[i]);
+  c.w = ldg_word_concat(c.w, b->w);
+  return c;
+}
+
+/* n copies, by the binary digits of n from the top: c copies become 2c, or 2c + 1. */
+static part copies(int64_t n, int64_t stride, const part *k) {
+  if (n == 0 || k->n == 0) return empty;
+  part all = *k;
+  uint64_t done = 1;
+  for (int bit = 62 - __builtin_clzll((uint64_t)n); bit >= 0; bit--) {
+    part again = moved(all, (int64_t)(done * (uint64_t)stride));
+    all = then(&all, &again);
+    done *= 2;
+    if (!((uint64_t)n >> bit & 1)) continue;
+    part one = moved(*k, (int64_t)(done++ * (uint64_t)stride));
+    all = then(&all, &one);
+  }
+  return all;
+}
+
+static part part_of(const ldg_rep *r);
+
+static part bytes(int64_t n) {
+  part one = { 1, 0, 0, ldg_word_letter(0) }; /* a first offset is no delta: it has a place, but no letter */
+  one.w.h[0] = one.w.h[1] = 0;
+  return copies(n, 1, &one);
+}
+
+/* Equal neighbours, of counts or of kids, are computed once. */
+static part list(const ldg_rep *r) {
+  part all = empty, k = r->child ? part_of(r->child) : empty, e = k;
+  for (int64_t i = 0; i < r->n; i++) {
+    if (r->cnt && (i == 0 || r->cnt[i] != r->cnt[i - 1])) e = copies(r->cnt[i], r->stride, &k);
+    if (r->kids && (i == 0 || r->kids[i] != r->kids[i - 1])) e = part_of(r->kids[i]);
+    part here = moved(e, r->at[i]);
+    all = then(&all, &here);
+  }
+  return all;
+}
+
+static part part_of(const ldg_rep *r) {
+  if (r->size == 0) return empty;
+  if (r->runs == 1) return moved(bytes(r->size), r->first);
+  if (r->kind != LDG_REPEAT) return list(r);
+  part k = part_of(r->child);
+  return copies(r->n, r->stride, &k);
+}
+
+ldg_summary ldg_layout_summary(const ldg_rep *r) {
+  const part p = part_of(r);
+  return (ldg_summary){ p.n, p.n ? p.first : 0, p.n ? p.last : 0, { p.w.h[0], p.w.h[1] } };
+}
+
+lading_id ldg_layout_id(const ldg_summary *s) { return ldg_word_id(ID_VERSION, s->n, s->first, s->h); }

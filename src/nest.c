@@ -1,0 +1,141 @@
+/* From trees to nests: perfect nests, sums of terms, and the common refinement of two layouts. */
+#include "nest_tree.h"
+
+#include <stdlib.h>
+
+bool ldg_nest_of(const ldg_rep *r, ldg_nest *n) {
+  int depth = 0;
+  const ldg_rep *leaf = r;
+  for (; leaf->kind == LDG_REPEAT; leaf = leaf->child) depth++;
+  if (leaf->kind != LDG_BYTES || depth > LDG_DIMS) return false;
+  memset(n, 0, offsetof(ldg_nest, dim));
+  n->at = n->psum = NULL, n->at4 = NULL, n->list = LDG_LIST_SRC;
+  n->block = leaf->n, n->nd = depth;
+  for (int i = depth - 1; i >= 0; i--, r = r->child) n->dim[i] = (ldg_dim){ r->n, r->stride, r->child->size };
+  return true;
+}
+
+/* ---- terms ---- */
+
+static int one_term(const ldg_rep *r, int64_t src, int64_t dst, ldg_term *out, int max) {
+  if (max < 1) return -1;
+  if (!ldg_nest_of(r, &out->nest)) return -1;
+  out->src = src, out->dst = dst;
+  return 1;
+}
+
+static int terms_at(const ldg_rep *r, int64_t src, int64_t dst, ldg_term *out, int max);
+
+/* entry i of blocks and join: where, how often, what */
+static int entry_terms(const ldg_rep *r, int64_t src, int64_t dst, ldg_term *out, int max) {
+  if (r->n > max) return -1;
+  int got = 0;
+  for (int64_t i = 0; i < r->n; i++) {
+    const ldg_rep *child = r->kind == LDG_JOIN ? r->kids[i] : r->child;
+    const int64_t copies = r->cnt ? r->cnt[i] : 1;
+    const bool dense = child->kind == LDG_BYTES && r->cnt && r->stride == child->size;
+    if (copies > 1 && !dense) return -1;
+    const int k = terms_at(child, src + r->at[i], dst + (r->psum ? r->psum[i] : i * child->size), out + got, max - got);
+    if (k < 0) return -1;
+    if (dense) out[got].nest.block *= copies;
+    got += k;
+  }
+  return got;
+}
+
+/* every term of the body of a repeat gets one more, outermost, dim */
+static int repeated_terms(const ldg_rep *r, int64_t src, int64_t dst, ldg_term *out, int max) {
+  const int k = terms_at(r->child, src, dst, out, max);
+  for (int i = 0; i < k; i++) {
+    ldg_nest *n = &out[i].nest;
+    if (n->nd == LDG_DIMS) return -1;
+    n->dim[n->nd++] = (ldg_dim){ r->n, r->stride, r->child->size };
+  }
+  return k;
+}
+
+static int terms_at(const ldg_rep *r, int64_t src, int64_t dst, ldg_term *out, int max) {
+  ldg_nest probe;
+  if (r->kind == LDG_BYTES || (r->kind == LDG_REPEAT && ldg_nest_of(r, &probe))) return one_term(r, src, dst, out, max);
+  return r->kind == LDG_REPEAT ? repeated_terms(r, src, dst, out, max) : entry_terms(r, src, dst, out, max);
+}
+
+int ldg_nest_terms(const ldg_rep *r, ldg_term *out, int max) { return terms_at(r, 0, 0, out, max); }
+
+/* ---- common refinement ---- */
+
+/* One side of a copy, read from the inside out: bytes, dims, items. There are as many items as it takes ("open"). */
+typedef struct radix { int64_t n, stride; } radix;
+typedef struct side { radix r[LADING_DEPTH_MAX + 2]; int count, next; bool open; int64_t left, stride; } side;
+
+static bool side_of(side *s, const ldg_rep *r, int64_t extent, int64_t *at) {
+  *at = 0;
+  if (r->kind == LDG_JOIN && r->n == 1) *at = r->at[0], r = r->kids[0];
+  int depth = 0;
+  const ldg_rep *leaf = r;
+  for (; leaf->kind == LDG_REPEAT; leaf = leaf->child) depth++;
+  if (leaf->kind != LDG_BYTES || r->size == 0) return false;
+  s->r[0] = (radix){ leaf->n, 1 };
+  for (int i = depth; i >= 1; i--, r = r->child) s->r[i] = (radix){ r->n, r->stride };
+  s->r[depth + 1] = (radix){ INT64_MAX, extent };
+  s->count = depth + 2, s->next = 0, s->left = 1, s->stride = 0, s->open = false;
+  return true;
+}
+
+static void refill(side *s) {
+  for (; s->left == 1 && s->next < s->count; s->next++) s->left = s->r[s->next].n, s->stride = s->r[s->next].stride;
+  s->open = s->next == s->count;
+}
+
+static void take(side *s, int64_t n) {
+  if (!s->open) s->left /= n;
+  s->stride = (int64_t)((uint64_t)s->stride * (uint64_t)n); /* wraps only past the end of the stream, where it is not used */
+}
+
+/* Appends a dim, fused with the one inside where both strides continue it. */
+static bool append(ldg_nest *n, ldg_dim d) {
+  if (n->nd == 0 && n->block == 1 && d.src == 1 && d.dst == 1) { n->block = d.n; return true; }
+  ldg_dim *in = n->nd ? &n->dim[n->nd - 1] : NULL;
+  if (!in && d.src == n->block && d.dst == n->block) { n->block *= d.n; return true; }
+  if (in && d.src == in->n * in->src && d.dst == in->n * in->dst) { in->n *= d.n; return true; }
+  if (n->nd == LDG_DIMS) return false;
+  n->dim[n->nd++] = d;
+  return true;
+}
+
+bool ldg_nest_common(const ldg_rep *sr, int64_t se, const ldg_rep *dr, int64_t de, int64_t bytes, ldg_nest *n,
+                     int64_t *src_at, int64_t *dst_at) {
+  side a, b;
+  if (!side_of(&a, sr, se, src_at) || !side_of(&b, dr, de, dst_at)) return false;
+  memset(n, 0, sizeof *n);
+  n->block = 1;
+  for (int64_t done = 1, m; done < bytes; take(&a, m), take(&b, m), done *= m) {
+    refill(&a), refill(&b);
+    m = ldg_min(a.left, b.left);
+    const bool last = done > bytes / m; /* nothing outside this dim is touched, so it need not divide */
+    if (!last && ((!a.open && a.left % m) || (!b.open && b.left % m))) return false;
+    if (last) m = (bytes - 1) / done + 1;
+    if (!append(n, (ldg_dim){ m, a.stride, b.stride })) return false;
+    if (last) break;
+  }
+  if (n->nd == 0) n->dim[n->nd++] = (ldg_dim){ 1, n->block, n->block };
+  return true;
+}
+
+/* ---- distinct destinations ---- */
+
+/* Sufficient: sorted by stride, every dim steps over all that the smaller ones cover. */
+bool ldg_nest_distinct(const ldg_nest *n) {
+  int64_t span = n->block;
+  bool used[LDG_DIMS] = { false };
+  for (int round = 0; round < n->nd; round++) {
+    int best = -1;
+    for (int i = 0; i < n->nd; i++)
+      if (!used[i] && n->dim[i].n > 1 && (best < 0 || llabs(n->dim[i].dst) < llabs(n->dim[best].dst))) best = i;
+    if (best < 0) break;
+    used[best] = true;
+    if (llabs(n->dim[best].dst) < span) return false;
+    span += (n->dim[best].n - 1) * llabs(n->dim[best].dst);
+  }
+  return true;
+}

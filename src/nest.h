@@ -1,0 +1,30 @@
+/* nest: loops that carry a stride on BOTH sides around a contiguous block. Pack, unpack and copy are all nests; swapping
+ * the columns swaps the direction. A nest knows no tree and no MPI word: it is what backends run. */
+#ifndef LDG_NEST_H
+#define LDG_NEST_H
+
+#include "base.h"
+
+#define LDG_DIMS 8
+typedef struct ldg_dim { int64_t n, src, dst; } ldg_dim; /* iterations, bytes between them on either side */
+
+typedef struct ldg_nest {
+  int64_t block;          /* contiguous bytes on both sides, >= 1 */
+  int nd;                 /* >= 1; dim[0] is innermost, dim[nd-1] outermost */
+  bool ordered;           /* destination bytes may coincide: stream order must be kept */
+  ldg_dim dim[LDG_DIMS];
+  /* A list nest (at != NULL) has nd == 1: entry i is at at[i] on side `list`, and at i times the other side's stride.
+   * With psum its blocks have lengths of their own: entry i is psum[i+1] - psum[i] long and at psum[i] on the other side. */
+  const int64_t *at, *psum;
+  const int32_t *at4;     /* the same offsets, where they fit in 4 bytes; else NULL */
+  int64_t span;           /* of the listed side, bytes */
+  enum { LDG_LIST_SRC, LDG_LIST_DST } list;
+} ldg_nest;
+
+static inline ldg_nest ldg_nest_swapped(ldg_nest n) {
+  for (int i = 0; i < n.nd; i++) { int64_t t = n.dim[i].src; n.dim[i].src = n.dim[i].dst; n.dim[i].dst = t; }
+  n.list = n.list == LDG_LIST_SRC ? LDG_LIST_DST : LDG_LIST_SRC;
+  return n;
+}
+
+#endif

@@ -1,0 +1,355 @@
+/* The planner: a tree of steps shaped like the canonical tree, each with the cheapest able strategy per direction. */
+#include "plan.h"
+
+#include "nest_tree.h"
+#include "plan_tree.h"
+
+/* ---- the strategy table ---- */
+
+#define BACKEND (&ldg_backend_host)
+
+int ldg_plan_strategies(void) { return BACKEND->n + LDG_TREE_STRATEGIES; }
+const ldg_strategy *ldg_plan_strategy(int i) {
+  return i < BACKEND->n ? &BACKEND->strategies[i] : &ldg_tree_table[i - BACKEND->n].row;
+}
+
+/* "/name" and "*name" are for roots alone; whoever is below is asked with below(). */
+static bool root_only(const char *force) { return force && (*force == '/' || *force == '*'); }
+static const char *below(const char *force) { return root_only(force) ? NULL : force; }
+static bool forced(const char *name, const char *force) { return force && !strcmp(name, force + root_only(force)); }
+
+#define ABLE_MAX 32
+static int able(const ldg_nest *nest, const ldg_strategy *out[ABLE_MAX]) {
+  int n = 0;
+  for (int i = 0; i < BACKEND->n && n < ABLE_MAX; i++)
+    if (!BACKEND->strategies[i].why_not(nest)) out[n++] = &BACKEND->strategies[i];
+  return n;
+}
+
+static const ldg_strategy *cheapest(const ldg_nest *nest, const ldg_strategy *const *list, int n, double *least) {
+  const ldg_strategy *best = NULL;
+  for (int i = 0; i < n; i++) {
+    const double c = list[i]->cost(nest);
+    if (!best || c < *least) best = list[i], *least = c;
+  }
+  return best;
+}
+
+bool ldg_plan_nest(ldg_job *job, const ldg_nest *nest, const char *force, double *cost) {
+  const ldg_strategy *list[ABLE_MAX], *best;
+  int n = able(nest, list);
+  double least = 0;
+  for (int i = 0; i < n; i++)
+    if (forced(list[i]->name, force)) list[0] = list[i], n = 1;
+  best = n == 1 && !cost ? list[0] : cheapest(nest, list, n, &least); /* of one there is nothing to weigh up */
+  if (!best) return false;
+  job->nest = *nest, job->name = best->name, job->aux = NULL;
+  best->prepare(job);
+  if (cost) *cost = least;
+  return true;
+}
+
+static bool has_nest(const ldg_step *s, int dir) { return s->job[dir].nest.block > 0; }
+
+double ldg_plan_step_cost(const ldg_step *s, int dir) {
+  for (int i = 0; s->cost[dir] < 0 && i < BACKEND->n; i++)
+    if (!strcmp(BACKEND->strategies[i].name, s->job[dir].name)) return BACKEND->strategies[i].cost(&s->job[dir].nest);
+  return s->cost[dir];
+}
+
+/* Chooses the job of one direction. job->nest is set if the step is one nest, and a nest beats every way down the tree. */
+static int choose(ldg_step *s, int dir, const char *force) {
+  const ldg_nest nest = s->job[dir].nest;
+  double least = -1;
+  const bool found = has_nest(s, dir) && ldg_plan_nest(&s->job[dir], &nest, force, NULL);
+  const ldg_tree_strategy *best = NULL;
+  bool wanted = found && (!force || forced(s->job[dir].name, force));
+  for (int i = 0; i < LDG_TREE_STRATEGIES && !wanted; i++) {
+    const ldg_tree_strategy *t = &ldg_tree_table[i];
+    wanted = forced(t->row.name, force);
+    if ((found && !wanted) || t->why_not(s, dir)) { wanted = false; continue; }
+    const double c = t->cost(s, dir);
+    if (!best || c < least || wanted) best = t, least = c;
+  }
+  s->cost[dir] = least;
+  if (!best) return LADING_OK;
+  s->job[dir].name = best->row.name;
+  return best->prepare(s, dir, below(force));
+}
+
+/* ---- steps ---- */
+
+static void close_step(ldg_step *s);
+static void free_step(ldg_step *s) {
+  if (!s) return;
+  close_step(s);
+  ldg_free(s);
+}
+static void close_step(ldg_step *s) {
+  if (s->kids) for (int64_t i = 0; i < s->n; i++) free_step(s->kids[i]);
+  ldg_free(s->kids), ldg_free(s->at4), ldg_free(s->aux[LDG_PACK]), ldg_free(s->aux[LDG_UNPACK]);
+  free_step(s->child), ldg_rep_free(s->copies);
+}
+
+/* Offsets in 4 bytes: half the table traffic of a gather. */
+static int short_offsets(ldg_step *s) {
+  const ldg_rep *r = s->rep;
+  if (r->lo < INT32_MIN || r->hi > INT32_MAX) return LADING_OK;
+  s->at4 = ldg_alloc(r->n * (int64_t)sizeof *s->at4);
+  if (!s->at4) return LADING_ERR_NOMEM;
+  for (int64_t i = 0; i < r->n; i++) s->at4[i] = (int32_t)r->at[i];
+  return LADING_OK;
+}
+
+/* Counted blocks of bytes that touch: one run an entry. */
+static bool runs_of_bytes(const ldg_rep *r) { return r->child->kind == LDG_BYTES && r->stride == r->child->size; }
+
+/* The nest of a step, memory to packed; block 0 when it is not one nest. */
+static int nest_of_step(ldg_step *s, ldg_nest *n) {
+  const ldg_rep *r = s->rep;
+  n->block = 0, n->at = n->psum = NULL, n->at4 = NULL;
+  if (r->kind == LDG_BYTES) {
+    ldg_nest_of(r, n);
+    n->dim[n->nd++] = (ldg_dim){ 1, r->n, r->n };
+  } else if (r->kind == LDG_REPEAT) {
+    if (!ldg_nest_of(r, n)) n->block = 0;
+  } else if (r->kind == LDG_BLOCKS && r->child->kind == LDG_BYTES && (!r->cnt || runs_of_bytes(r))) {
+    *n = (ldg_nest){ .block = r->child->n, .nd = 1, .at = r->at, .psum = r->psum, .span = r->hi - r->lo };
+    n->dim[0] = (ldg_dim){ r->n, 0, r->child->n };
+    const int e = r->cnt ? LADING_OK : short_offsets(s);
+    n->at4 = s->at4;
+    return e;
+  } else if (r->kind == LDG_BLOCKS && !r->cnt) {
+    return short_offsets(s); /* terms may run it as lists */
+  }
+  return LADING_OK;
+}
+
+static int open_step(ldg_step *s, const ldg_rep *r, const char *force);
+static int new_step(ldg_step **out, const ldg_rep *r, const char *force) {
+  if (r->kind == LDG_BYTES) return LADING_OK; /* NULL stands for bytes */
+  *out = ldg_alloc(sizeof **out);
+  return *out ? open_step(*out, r, force) : LADING_ERR_NOMEM;
+}
+
+static int open_copies(ldg_step *s, const char *force) {
+  const ldg_rep *r = s->rep;
+  int64_t most = 1;
+  if (runs_of_bytes(r)) return LADING_OK;
+  for (int64_t i = 0; i < r->n; i++) most = ldg_max(most, r->cnt[i]);
+  const int e = ldg_rep_repeat(most, r->stride, r->child, &s->copies);
+  return e ? e : new_step(&s->child, s->copies, force);
+}
+
+/* Written-out nodes that get a step each. Shared children are few nodes of description and may be very many of these. */
+#define STEPS_MAX (1 << 16)
+
+static int open_kids(ldg_step *s, const char *force) {
+  const ldg_rep *r = s->rep;
+  s->thin = r->nodes > STEPS_MAX;
+  if (s->thin) return LADING_OK;
+  if (r->cnt) return open_copies(s, force);
+  if (r->kind == LDG_REPEAT || r->kind == LDG_BLOCKS) return new_step(&s->child, r->child, force);
+  if (r->kind != LDG_JOIN) return LADING_OK;
+  s->kids = ldg_alloc(r->n * (int64_t)sizeof *s->kids);
+  if (!s->kids) return LADING_ERR_NOMEM;
+  memset(s->kids, 0, (size_t)r->n * sizeof *s->kids);
+  int e = LADING_OK;
+  for (int64_t i = 0; i < r->n && !e; i++) e = new_step(&s->kids[i], r->kids[i], force);
+  return e;
+}
+
+/* Both directions of a step from its nest (if it is one), memory to packed. */
+static int both_ways(ldg_step *s, ldg_nest *n, bool ordered, const char *force) {
+  n->ordered = false;
+  s->job[LDG_PACK].nest = *n;
+  s->job[LDG_UNPACK].nest = ldg_nest_swapped(*n);
+  s->job[LDG_UNPACK].nest.ordered = ordered;
+  const int e = choose(s, LDG_PACK, force);
+  return e ? e : choose(s, LDG_UNPACK, force);
+}
+
+static void blank(ldg_step *s, const ldg_rep *r) {
+  memset(s, 0, offsetof(ldg_step, job));
+  s->rep = r, s->size = r->size;
+  s->n = r->kind == LDG_BYTES ? 1 : r->n;
+  s->each = r->psum ? 0 : r->kind == LDG_BYTES ? r->size : r->child->size;
+  s->stride[0] = r->stride, s->stride[1] = s->each;
+}
+
+/* On an error the caller closes the step. */
+static int open_step(ldg_step *s, const ldg_rep *r, const char *force) {
+  ldg_nest n;
+  n.nd = 0;
+  blank(s, r);
+  int e = open_kids(s, below(force));
+  if (!e) e = nest_of_step(s, &n);
+  return e ? e : both_ways(s, &n, !ldg_rep_disjoint(r), force);
+}
+
+/* ---- plans ---- */
+
+/* The largest number of items that provably do not overlap. Far items never do; interleaved ones by bisection. */
+static int64_t distinct_items(const ldg_rep *r, int64_t extent) {
+  if (!ldg_rep_disjoint(r)) return 1;
+  if (extent >= r->hi - r->lo || extent <= r->lo - r->hi) return INT64_MAX;
+  int64_t lo = 1, hi = (int64_t)1 << 32;
+  while (lo + 1 < hi) {
+    ldg_rep many;
+    const int64_t mid = lo + (hi - lo) / 2;
+    const bool fits = !ldg_rep_repeat_in(&many, mid, extent, r) && ldg_rep_disjoint(&many);
+    *(fits ? &lo : &hi) = mid;
+  }
+  return lo;
+}
+
+#define MANY 64 /* the count of items that strategies for many are chosen for */
+
+/* The step for any number of items: the outer loop of `one` goes on where an item ends, or there is one more loop. */
+static int open_many(ldg_plan *p, const ldg_rep *r, const char *force) {
+  ldg_step *m = &p->many;
+  ldg_nest n = p->one.job[LDG_PACK].nest;
+  const bool nest = n.block > 0 && !n.at;
+  const bool safe = p->distinct > 1 || p->one.job[LDG_UNPACK].nest.ordered;
+  if (safe && r->kind == LDG_REPEAT && (__int128)r->n * r->stride == p->extent) {
+    *m = p->one, p->per = r->n;
+    m->aux[0] = m->aux[1] = NULL; /* owned by `one`, like the child */
+    return LADING_OK;
+  }
+  p->per = 1;
+  p->many_rep = (ldg_rep){ .kind = LDG_REPEAT, .n = MANY, .stride = p->extent, .child = r, .size = r->size, .runs = MANY * ldg_min(r->runs, INT64_MAX / MANY) };
+  blank(m, &p->many_rep);
+  m->child = r->kind == LDG_BYTES ? NULL : &p->one; /* never thin: `one` is, if there is need */
+  if (r->kind == LDG_BYTES) n.nd = 0;
+  if (!nest || n.nd == LDG_DIMS) n.block = 0;
+  else n.dim[n.nd++] = (ldg_dim){ MANY, p->extent, r->size };
+  return both_ways(m, &n, p->distinct == 1, force && *force == '/' ? NULL : force);
+}
+
+static void close_plan(ldg_plan *p) {
+  p->many.child = NULL; /* `one`, or its child */
+  close_step(&p->many), close_step(&p->one);
+  ldg_layout_release(p->layout);
+  ldg_free(p);
+}
+
+static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan **out) {
+  ldg_plan *p = ldg_alloc(sizeof *p);
+  if (!p) return LADING_ERR_NOMEM;
+  memset(&p->entry, 0, sizeof p->entry);
+  const ldg_rep *r = l->rep;
+  p->layout = ldg_layout_ref(l), p->size = r->size, p->extent = extent, p->at = 0;
+  if (r->kind == LDG_JOIN && r->n == 1) p->at = r->at[0], r = r->kids[0];
+  memset(&p->many, 0, offsetof(ldg_step, job));
+  p->distinct = distinct_items(r, extent);
+  int e = open_step(&p->one, r, force && *force == '*' ? NULL : force);
+  if (!e) e = open_many(p, r, force);
+  if (e) close_plan(p);
+  else *out = p;
+  return e;
+}
+
+/* ---- interning ---- */
+
+typedef struct plan_key { const ldg_layout *layout; int64_t extent; } plan_key;
+
+static bool plan_equal(const ldg_memo_entry *e, const void *key) {
+  const ldg_plan *p = (const ldg_plan *)e;
+  const plan_key *k = key;
+  return p->layout == k->layout && p->extent == k->extent;
+}
+static int plan_make(const void *key, ldg_memo_entry **out) {
+  const plan_key *k = key;
+  ldg_plan *p;
+  const int e = make(k->layout, k->extent, ldg_option_get(LDG_OPT_FORCE), &p);
+  if (!e) *out = &p->entry;
+  return e;
+}
+static void plan_destroy(ldg_memo_entry *e) { close_plan((ldg_plan *)e); }
+
+static const ldg_memo_class plan_class = { plan_equal, plan_make, plan_destroy };
+static ldg_memo plans = { .cls = &plan_class };
+
+int ldg_plan_intern(const ldg_layout *l, int64_t extent, const ldg_plan **out) {
+  const plan_key key = { l, extent };
+  const uint64_t hash = ((uintptr_t)l >> 6) * 0x9E3779B97F4A7C15u ^ (uint64_t)extent * 0xC2B2AE3D27D4EB4Fu;
+  ldg_memo_entry *e;
+  const int err = ldg_memo_intern(&plans, hash ^ hash >> 32, &key, &e);
+  if (!err) *out = (const ldg_plan *)e;
+  return err;
+}
+
+int ldg_plan_forced(const ldg_layout *l, int64_t extent, const char *force, const ldg_plan **out) {
+  ldg_plan *p;
+  const int e = make(l, extent, force, &p);
+  if (!e) *out = p;
+  return e;
+}
+
+void ldg_plan_release(const ldg_plan *p) {
+  if (!p) return;
+  ldg_plan *own = (ldg_plan *)(uintptr_t)p;
+  if (own->entry.memo) ldg_memo_release(&own->entry);
+  else close_plan(own);
+}
+
+/* ---- explain ---- */
+
+/* ns and why not of strategy i for a step, the outermost loop of which runs n times. */
+static double predict(const ldg_step *s, int dir, int i, int64_t n, const char **why_not) {
+  const ldg_tree_strategy *tree = i < BACKEND->n ? NULL : &ldg_tree_table[i - BACKEND->n];
+  ldg_nest nest = s->job[dir].nest;
+  if (tree) *why_not = tree->why_not(s, dir);
+  else *why_not = has_nest(s, dir) ? BACKEND->strategies[i].why_not(&nest) : "not one nest";
+  if (*why_not) return 0;
+  if (tree) return tree->cost(s, dir) * (double)n / (double)s->n;
+  nest.dim[nest.nd - 1].n = n;
+  return BACKEND->strategies[i].cost(&nest);
+}
+
+double ldg_plan_predict(const ldg_plan *p, int64_t count, int dir, int i, const char **why_not) {
+  return count == 1 ? predict(&p->one, dir, i, p->one.n, why_not) : predict(&p->many, dir, i, count * p->per, why_not);
+}
+
+double ldg_plan_cost(const ldg_plan *p, int64_t count, int dir, int64_t bytes) {
+  const bool many = count > 1 && p->per == 1;
+  const double whole = many ? MANY * (double)p->size : (double)p->size;
+  return bytes > 0 ? ldg_plan_step_cost(many ? &p->many : &p->one, dir) * ((double)bytes / whole) : 0;
+}
+
+static void explain_strategies(const ldg_step *s, int dir, ldg_text *t) {
+  ldg_text_add(t, "  %s:\n", dir == LDG_PACK ? "pack" : "unpack");
+  for (int i = 0; i < ldg_plan_strategies(); i++) {
+    const char *why, *name = ldg_plan_strategy(i)->name;
+    const double ns = predict(s, dir, i, s->n, &why);
+    ldg_text_add(t, "    %c %-10s", !strcmp(s->job[dir].name, name) ? '*' : ' ', name);
+    if (why) ldg_text_add(t, "no: %s\n", why);
+    else ldg_text_add(t, "%.*f ns predicted; %s\n", ns < 100, ns, ldg_plan_strategy(i)->says);
+  }
+}
+
+static void explain_step(const ldg_step *s, int level, int64_t lines, ldg_text *t) {
+  static const char *const kind[] = { "bytes", "repeat", "blocks", "join" };
+  const ldg_rep *r = s->rep;
+  ldg_text_add(t, "  %*s%s %lld: %lld B, pack by %s, unpack by %s\n", 2 * level, "", kind[r->kind], (long long)s->n,
+               (long long)s->size, s->job[LDG_PACK].name, s->job[LDG_UNPACK].name);
+  if (has_nest(s, LDG_PACK)) return;
+  if (s->child) explain_step(s->child, level + 1, lines, t);
+  for (int64_t i = 0; s->kids && i < s->n && i < lines; i++) {
+    if (s->kids[i]) explain_step(s->kids[i], level + 1, lines, t);
+    else ldg_text_add(t, "  %*sbytes: %lld B\n", 2 * level + 2, "", (long long)r->kids[i]->size);
+  }
+  if (s->kids && s->n > lines) ldg_text_add(t, "  %*s... %lld more\n", 2 * level + 2, "", (long long)(s->n - lines));
+}
+
+void ldg_plan_explain(const ldg_plan *p, ldg_text *t) {
+  ldg_text_add(t, "strategies for one item\n");
+  explain_strategies(&p->one, LDG_PACK, t);
+  explain_strategies(&p->one, LDG_UNPACK, t);
+  ldg_text_add(t, "plan of one item, at offset %lld\n", (long long)p->at);
+  explain_step(&p->one, 0, 8, t);
+  ldg_text_add(t, "plan of many items, %lld B apart\n", (long long)p->extent);
+  if (p->per == 1) ldg_text_add(t, "  pack by %s, unpack by %s\n", p->many.job[LDG_PACK].name, p->many.job[LDG_UNPACK].name);
+  else ldg_text_add(t, "  the outer loop goes on: %lld iterations an item, by %s\n", (long long)p->per, p->many.job[LDG_PACK].name);
+  if (p->distinct < INT64_MAX) ldg_text_add(t, "  more than %lld items are unpacked one by one: they may overlap\n", (long long)p->distinct);
+}

@@ -1,0 +1,58 @@
+/* plan: how the bytes of a layout are moved here. A plan is a tree of steps shaped like the layout's canonical tree; every
+ * step has a job for whole iterations in either direction, and exec goes down the tree only for ragged ends. */
+#ifndef LDG_PLAN_H
+#define LDG_PLAN_H
+
+#include "../backends/backend.h"
+#include "layout.h"
+
+enum { LDG_PACK, LDG_UNPACK }; /* memory side to packed side, and back */
+
+typedef struct ldg_step ldg_step;
+struct ldg_step {
+  const ldg_rep *rep;          /* what it runs */
+  int64_t n;                   /* iterations, entries; 1 for bytes */
+  int64_t size;                /* packed bytes of the whole step */
+  int64_t each;                /* packed bytes of one iteration or entry; 0 when they differ (psum) */
+  int64_t stride[2];           /* of a repeat: memory side, packed side */
+  ldg_step *child;             /* NULL: bytes. Of counted blocks: the copies of an entry, a repeat whose count is cnt[i] */
+  const ldg_rep *copies;       /* owned: what that child runs */
+  ldg_step **kids;             /* of a join; an entry may be NULL: bytes */
+  bool thin;                   /* has no steps below: too many nodes, so what is not one job is walked */
+  int32_t *at4;                /* short copy of a list's offsets */
+  void *aux[2];                /* what the strategies of job[] own */
+  double cost[2];              /* predicted ns of job[], whole; negative: not weighed yet, since a nest needed no comparison */
+  ldg_job job[2];              /* by direction: whole iterations */
+};
+
+typedef struct ldg_plan {
+  ldg_memo_entry entry;        /* interned by (layout, extent) */
+  const ldg_layout *layout;
+  int64_t size, extent;        /* of one item */
+  int64_t at;                  /* memory offset of the roots */
+  int64_t per;                 /* iterations of `many` an item takes */
+  int64_t distinct;            /* so many items never overlap in memory; more are unpacked item by item */
+  ldg_step one, many;          /* one item; any number of items: a repeat whose count is the caller's */
+  ldg_rep many_rep;
+} ldg_plan;
+
+/* The plan of a layout tiled with `extent`; interned. */
+int ldg_plan_intern(const ldg_layout *l, int64_t extent, const ldg_plan **out);
+void ldg_plan_release(const ldg_plan *p);
+
+/* For tests, verify and explain: a private plan that uses strategy `force` in every step that it can run (others as
+ * planned); "/name" only at the root of one item, "*name" only at that of many. Release it like any plan. */
+int ldg_plan_forced(const ldg_layout *l, int64_t extent, const char *force, const ldg_plan **out);
+int ldg_plan_strategies(void);                    /* how many there are: the backend's, then the plan's own tree ones */
+const ldg_strategy *ldg_plan_strategy(int i);     /* the last is `walk`, which never refuses and is the definition */
+void ldg_plan_explain(const ldg_plan *p, ldg_text *t);
+double ldg_plan_step_cost(const ldg_step *s, int dir); /* predicted ns of the step, whole */
+/* Strategy i at the root for `count` items: predicted ns, and in *why_not NULL or why it cannot. */
+double ldg_plan_predict(const ldg_plan *p, int64_t count, int dir, int i, const char **why_not);
+/* Predicted ns of moving `bytes` of the stream of `count` items as planned. */
+double ldg_plan_cost(const ldg_plan *p, int64_t count, int dir, int64_t bytes);
+
+/* The cheapest strategy of the backend for a nest; false when none can run it. `force` may be NULL. */
+bool ldg_plan_nest(ldg_job *job, const ldg_nest *nest, const char *force, double *cost);
+
+#endif

@@ -1,0 +1,148 @@
+"""Tests lbench's tools: test_bench.py BENCH LBENCH [--peer NAME]. Small runs, so that numbers mean nothing and only what is
+printed is looked at. With --peer, a real helper is run; else made-up ones show that lbench lives through bad helpers."""
+import csv
+import io
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+import xml.dom.minidom
+
+SHORT = ["--samples", "2", "--min-time", "1"]
+HEADER = "suite,name,pack_ns,pack_q1_ns,pack_q3_ns,unpack_ns,hand_pack_ns,hand_unpack_ns,segment,cold,other_pack_ns,other_unpack_ns,other_note\n"
+checks = 0
+
+
+def check(what, says):
+    global checks
+    checks += 1
+    if not what:
+        sys.exit(f"test_bench: {says}")
+
+
+def run(*command, status=0):
+    r = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=200)
+    check(r.returncode == status, f"{command} returns {r.returncode}, not {status}: {r.stdout}{r.stderr}")
+    return r
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def make_csv(path, pack, text=""):
+    path.write_text(HEADER + f"s,first,{pack},{pack},{pack},50,200,100,0,0,400,,\ns,second,10,9,11,10,10,10,0,0,,,no range\n" + text)
+    return path
+
+
+def test_scripts(bench, tmp):
+    a, b = make_csv(tmp / "a.csv", 100), make_csv(tmp / "b.csv", 50)
+    compare, plot = [sys.executable, bench / "compare"], [sys.executable, bench / "plot"]
+    out = run(*compare, a, b).stdout
+    check(re.search(r"first +100 +0% +50 +0% +2\.00 +\+", out), f"compare does not see that it is faster: {out}")
+    check("geometric mean of the changes 1.414" in out, f"compare's mean: {out}")
+    check("0.50  -" in run(*compare, b, a).stdout, "compare does not see that it is slower")
+    check(re.search(r"first +2 +0% +4 +0% +2.00", run(*compare, a, b, "--by", "hand").stdout), "compare --by hand")
+    check("second" not in run(*compare, a, b, "--changed").stdout, "compare --changed")
+    check("| first | 4 |" in run(*compare, a, b, "--by", "other", "--md").stdout, "compare --md --by a peer")
+    twice = make_csv(tmp / "twice.csv", 100, HEADER + "s,first,300,300,300,50,,,0,0,,,\ns,first,40,40,40,50,,,0,0,,,\n")
+    check(re.search(r"first +100 +260%", run(*compare, twice, a).stdout), "several measurements of a problem")
+    cut, empty = make_csv(tmp / "cut.csv", 100, "s,third,1\n"), tmp / "empty.csv"
+    empty.write_text(HEADER)
+    for wrong, says in ((cut, ":4: 3 fields"), (empty, "no measurements"), (tmp / "none", "cannot read"), (bench / "README.md", "header of lbench")):
+        for tool in (compare + [a, wrong], plot + [wrong, "--out", tmp]):
+            check(says in run(*tool, status=1).stderr, f"{tool}: no advice")
+    check("no such peer" in run(*compare, a, b, "--by", "nobody", status=1).stderr, "compare --by nobody")
+    drawn = run(*plot, a, "--out", tmp / "new" / "folder").stdout.split()
+    check(drawn == [str(tmp / "new" / "folder" / "s.svg")], f"plot wrote {drawn}")
+    svg = xml.dom.minidom.parse(drawn[0])
+    check(len(svg.getElementsByTagName("rect")) == 1 + 2 + 4 + 1, "plot: background, legend, 4 bars and that of the peer")
+    check("nothing to draw" in run(*plot, a, "--out", tmp, "--filter", "third", status=1).stderr, "plot of nothing")
+    for tool in (compare, plot):
+        check("usage" in run(*tool, "--help").stdout and run(*tool, status=2), "--help")
+
+
+def test_floor(lbench):
+    """Distinct lines on both sides, counted by hand."""
+    cases = {"vector(8,1,8,double)": 8 + 1, "contiguous(64,double)": 8 + 8, "vector(64,1,2,float)": 8 + 4, "hvector(4,1,0,int)": 1 + 1,
+             "contiguous(64,resized(vector(64,1,64,double),0,8))": 512 + 512, "hvector(3,1,-64,int)": 3 + 1,
+             "hindexed([8,8],[60,0],byte)": 2 + 1, "contiguous(0,int)": 0, "hvector(3,1,100000000000,double)": 3 + 1}
+    for text, lines in cases.items():
+        row, = rows(run(lbench, "time", "--csv", *SHORT, text).stdout)
+        check(int(row["lines"]) == lines, f"{text} touches {lines} lines, lbench says {row['lines']}")
+        check(lines == 0 or float(row["floor_ns"]) > 0 and float(row["pack_of_floor"]) > 0, f"{text} has no floor")
+    row, = rows(run(lbench, "time", "--csv", *SHORT, "hvector(5000000,1,64,double)").stdout)
+    check(abs(int(row["lines"]) - 5625000) < 100, f"5000000 sampled lines and 625000 packed ones are said to be {row['lines']}")
+    check("of floor" in run(lbench, "time", "--floor", *SHORT, "vec8of64").stdout, "no floor in the table")
+
+
+FAKE = """#!/bin/sh
+say() { printf '%s\\n' "$*" >&0; }
+say hello 0 Fake 1
+while read -r word rest; do
+  case $word in
+    open) case $rest in *"vector(9,"*) say no nines ;; *) say ok ;; esac ;;
+    reps) say 5 ;;
+    time) DIES; say 1000 ;;
+    close) say ok ;;
+  esac
+done
+"""
+
+
+def make_helper(folder, name, text):
+    path = folder / ("lbench-peer-" + name)
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_made_up_peers(lbench, tmp):
+    make_helper(tmp, "good", FAKE.replace("DIES", ":"))
+    make_helper(tmp, "mortal", FAKE.replace("DIES", "exit 3"))
+    make_helper(tmp, "dumb", "#!/bin/sh\nexit 0\n")
+    command = [lbench, "time", "--csv", *SHORT, "--peers-dir", tmp]
+    r = run(*command, "vector(8,1,8,double)", "vector(9,1,8,double)")
+    check("lbench-peer-dumb does not start" in r.stderr, f"nothing is said of a helper that does not start: {r.stderr}")
+    eight, nine = rows(r.stdout)
+    check(eight["good_pack_ns"] == "1000" and eight["good_unpack_q3_ns"] == "1000", "the times of a helper")
+    check(float(eight["pack_vs_good"]) > 1 and eight["pack_vs_best"] == eight["pack_vs_good"], "the ratios of a helper")
+    check(eight["mortal_pack_ns"] == "" and "died" in eight["mortal_note"], "a helper that dies")
+    check(nine["good_pack_ns"] == "" and nine["good_note"] == "nines", "a helper that says no")
+    check("pack   of good: geometric mean" in r.stderr, "no summary of a peer")
+    check("mortal" not in rows(run(*command, "--peers=good", "vector(8,1,8,double)").stdout)[0], "--peers=NAME")
+    check("install an MPI" in run(*command, "--peers=bad", "double", status=2).stderr, "no peer of that name")
+
+
+def test_peer(lbench, name):
+    """One type of each constructor, checked against the definition by the helper before it is timed."""
+    types = ["contiguous(3,int)", "vector(8,1,8,double)", "hvector(3,2,-100,short)", "indexed([2,0,1],[5,9,1],float)", "hindexed([1,2],[104,0],int64)",
+             "indexed_block(2,[4,0],c_double)", "hindexed_block(3,[77,1],char)", "struct([1,2],[0,8],[int,double_int])",
+             "subarray([4,6],[2,3],[1,2],C,int)", "subarray([4,6],[2,3],[1,2],F,bool)", "resized(vector(2,1,3,uint16),-4,40)",
+             "darray(4,1,[8,9],[block,cyclic],[-1,2],[2,2],C,double)", "(repeat 3 64 (blocks 2 (0 32) (bytes 5)))",
+             "(join (0 (bytes 4)) (9 (blocks 3 (0 64 256) (1 0 3) 16 (bytes 8))))"]
+    out = run(lbench, "time", "--csv", *SHORT, "--peers=" + name, "--count", 3, *types)
+    for text, row in zip(types, rows(out.stdout)):
+        missing = "darray" in text and name == "yaksa"
+        check(missing or row[f"{name}_note"] == "" and float(row[f"{name}_unpack_ns"]) > 0, f"{name}, {text}: {row[name + '_note']}")
+    for how in (["--segment", 24], ["--cold", 4096]):
+        row, = rows(run(lbench, "time", "--csv", *SHORT, "--peers=" + name, *how, "vec8of64_x8192").stdout)
+        check(float(row[f"{name}_pack_ns"]) > 0, f"{name} with {how}")
+
+
+def main():
+    bench, lbench = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    os.chdir(bench.parent)
+    if sys.argv[3:4] == ["--peer"]:
+        test_peer(lbench, sys.argv[4])
+    else:
+        with tempfile.TemporaryDirectory() as tmp:
+            test_scripts(bench, pathlib.Path(tmp))
+            test_floor(lbench)
+            test_made_up_peers(lbench, pathlib.Path(tmp))
+    print(f"{checks} checks")
+
+
+main()

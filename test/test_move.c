@@ -1,0 +1,210 @@
+/* move: pack, unpack and copy of byte ranges, through the API and through every strategy, against the naive stream. */
+#include "random_types.h"
+#include "api.h"
+#include <inttypes.h>
+
+START_TEST(random_ranges) {
+  rng r = rng_of(11);
+  for (int i = 0; i < 4000; i++) {
+    sample *s = random_type(&r, i % 6, 650);
+    check_moves(s, rng_in(&r, 0, 3), &r);
+    sample_free(s);
+  }
+}
+END_TEST
+
+START_TEST(small_types_every_range) {
+  rng r = rng_of(12);
+  for (int i = 0; i < 2500; i++) {
+    sample *s = random_type(&r, i % 5, 12);
+    check_moves(s, rng_in(&r, 1, 2), &r);
+    sample_free(s);
+  }
+}
+END_TEST
+
+START_TEST(every_strategy) {
+  rng r = rng_of(13);
+  for (int i = 0; i < 2500; i++) {
+    sample *s = random_type(&r, i % 6, 400);
+    check_strategies(s, rng_in(&r, 1, 3), &r);
+    sample_free(s);
+  }
+}
+END_TEST
+
+/* Shapes that the fast strategies are made for: blocks of every width, both nests of a transpose, lists, long runs. */
+static sample *regular(rng *r) {
+  sample *block = s_contiguous(rng_in(r, 1, 70), s_elem(LADING_BYTE));
+  int64_t n = rng_in(r, 1, 40), m = rng_in(r, 1, 6), e = map_extent(block->map), at[40];
+  for (int64_t i = 0; i < n; i++) at[i] = e * rng_in(r, 0, 200);
+  switch (rng_in(r, 0, 4)) {
+  case 0: return s_hvector(n, 1, e + rng_in(r, 0, 40), block);
+  case 1: return s_hvector(m, 1, e, s_hvector(n, 1, e * m, block));
+  case 2: return s_hindexed_block(n, 1, at, block);
+  case 3: return s_resized(s_hvector(m, 1, e + 9, s_hvector(n, 1, 8 * (e + 20), block)), 0, rng_in(r, 0, 4000));
+  default: return s_hvector(3, 1, -20000, s_hvector(m, 1, 2000, s_hvector(n, 1, e + 1, block)));
+  }
+}
+
+START_TEST(regular_shapes) {
+  rng r = rng_of(14);
+  for (int i = 0; i < 400; i++) {
+    sample *s = regular(&r);
+    int64_t count = rng_in(&r, 1, 2);
+    check_moves(s, count, &r);
+    check_strategies(s, count, &r);
+    sample_free(s);
+  }
+}
+END_TEST
+
+/* Items that interleave: the first few are disjoint, a later one falls onto the blocks of an earlier one. */
+START_TEST(interleaved_items) {
+  rng r = rng_of(19);
+  for (int i = 0; i < 600; i++) {
+    int64_t block = rng_in(&r, 0, 1) ? INT64_C(1) << rng_in(&r, 0, 4) : rng_in(&r, 1, 9), n = rng_in(&r, 1, 24), room = rng_in(&r, 1, 20);
+    sample *s = s_hvector(n, 1, block * room + rng_in(&r, 0, 2), s_contiguous(block, s_elem(LADING_BYTE)));
+    if (rng_in(&r, 0, 3) == 0) s = S_STRUCT(2, LIST(1, 1), LIST(0, block * 2), s, s_elem(LADING_BYTE));
+    s = s_resized(s, 0, (rng_in(&r, 0, 2) ? block : rng_in(&r, 1, 12)) * (rng_in(&r, 0, 2) ? 1 : -1));
+    int64_t count = rng_in(&r, 2, 40);
+    check_moves(s, count, &r);
+    check_strategies(s, count, &r);
+    check_segments(s, count, &r);
+    sample_free(s);
+  }
+}
+END_TEST
+
+/* ---- copy ---- */
+
+typedef struct side { const sample *s; int64_t count; stream *x; buffer b; } side;
+
+static side side_of(const sample *s, int64_t count, uint64_t salt) {
+  side d = { s, count, stream_of(s->map, count), { 0 } };
+  d.b = buffer_new(d.x->hi - d.x->lo);
+  buffer_fill(&d.b, salt);
+  return d;
+}
+
+static void side_free(side *d) {
+  ck_assert(buffer_guards(&d->b));
+  buffer_free(&d->b);
+  stream_free(d->x);
+}
+
+static char *base_of(const side *d) { return at_offset(d->b.data, -d->x->lo); }
+
+static void try_copy(const side *a, side *b, int64_t lo, int64_t hi) {
+  char *want = malloc((size_t)b->b.n + 1);
+  memcpy(want, b->b.data, (size_t)b->b.n);
+  for (int64_t k = lo; k < hi; k++) want[b->x->at[k] - b->x->lo] = a->b.data[a->x->at[k] - a->x->lo];
+  int rc = lading_copy(a->s->type, a->count, base_of(a), b->s->type, b->count, base_of(b), lo, hi);
+  ck_assert_int_eq(rc, LADING_OK);
+  ck_assert_msg(memcmp(want, b->b.data, (size_t)b->b.n) == 0, "copy of [%" PRId64 ", %" PRId64 ") from %s x %" PRId64 " to %s x %" PRId64 " is wrong", lo,
+                hi, a->s->spell, a->count, b->s->spell, b->count);
+  free(want);
+}
+
+static void check_copy(const sample *s, int64_t sc, const sample *d, int64_t dc, rng *r) {
+  side a = side_of(s, sc, rng_next(r)), b = side_of(d, dc, rng_next(r));
+  int64_t n = a.x->n < b.x->n ? a.x->n : b.x->n;
+  try_copy(&a, &b, 0, n);
+  for (int i = 0; i < 6; i++) {
+    int64_t lo = rng_in(r, 0, n);
+    buffer_fill(&a.b, rng_next(r));
+    try_copy(&a, &b, lo, rng_in(r, lo, n));
+  }
+  int rc = lading_copy(s->type, sc, base_of(&a), d->type, dc, base_of(&b), 0, n + 1);
+  ck_assert_int_eq(rc, LADING_ERR_RANGE);
+  side_free(&a);
+  side_free(&b);
+}
+
+START_TEST(copy_between_strangers) {
+  rng r = rng_of(15);
+  for (int i = 0; i < 2500; i++) {
+    sample *s = random_type(&r, i % 6, 500), *d = random_type(&r, (i / 6) % 6, 500);
+    check_copy(s, rng_in(&r, 0, 3), d, rng_in(&r, 0, 3), &r);
+    sample_free(s);
+    sample_free(d);
+  }
+}
+END_TEST
+
+/* Same signature, other shape: the pairs that programs really use, with a common refinement. */
+/* Nests whose radices refine each other often, or only in part, counts above one, contiguous sides. */
+START_TEST(copy_between_nests) {
+  rng r = rng_of(27);
+  for (int i = 0; i < 1500; i++) {
+    sample *s = rng_in(&r, 0, 5) ? random_nest(&r, 3, 300) : s_contiguous(rng_in(&r, 1, 300), s_elem(LADING_BYTE));
+    sample *d = rng_in(&r, 0, 5) ? random_nest(&r, 3, 300) : s_contiguous(rng_in(&r, 1, 300), s_elem(LADING_BYTE));
+    check_copy(s, rng_in(&r, 1, 4), d, rng_in(&r, 1, 4), &r);
+    sample_free(s);
+    sample_free(d);
+  }
+}
+END_TEST
+
+START_TEST(copy_between_partners) {
+  rng r = rng_of(16);
+  for (int i = 0; i < 1200; i++) {
+    int64_t n = rng_in(&r, 1, 6), m = rng_in(&r, 1, 6), k = rng_in(&r, 1, 3);
+    int kind = (int)rng_in(&r, 0, LADING_C_LONG_DOUBLE);
+    sample *e = s_elem(kind), *parts[5];
+    int64_t x = map_extent(e->map);
+    parts[0] = s_contiguous(n * m * k, s_dup(e));
+    parts[1] = s_vector(n * m, k, k + 1, s_dup(e));
+    parts[2] = s_hvector(m, 1, x * k, s_vector(n, k, k * m, s_dup(e)));
+    parts[3] = s_subarray(3, LIST(n + 1, m + 2, k), LIST(n, m, k), LIST(1, 1, 0), LADING_ORDER_C, s_dup(e));
+    parts[4] = s_hvector(n, 1, -x * m * (k + 2), s_vector(m, k, k + 2, e));
+    for (int p = 0; p < 5; p++) check_copy(parts[p], 1, parts[rng_in(&r, 0, 4)], 1, &r);
+    for (int p = 0; p < 5; p++) sample_free(parts[p]);
+  }
+}
+END_TEST
+
+/* A few bigger ones, so that tiles and unrolled bodies turn over: 1 to 3 MB through the API, ends ragged. */
+START_TEST(bigger_streams) {
+  rng r = rng_of(17);
+  sample *rows[] = {
+    s_vector(20000, 1, 3, s_elem(LADING_DOUBLE)),
+    s_hvector(300, 1, 16, s_vector(200, 1, 300, s_elem(LADING_C_DOUBLE))),
+    s_subarray(3, LIST(70, 60, 50), LIST(30, 40, 33), LIST(1, 2, 3), LADING_ORDER_FORTRAN, s_elem(LADING_FLOAT)),
+    s_hvector(5000, 1, 28, s_contiguous(3, s_elem(LADING_C_FLOAT))),
+  };
+  for (int64_t i = 0; i < COUNT_OF(rows); i++) {
+    check_moves(rows[i], 1, &r);
+    check_strategies(rows[i], 1, &r);
+    check_copy(rows[i], 1, rows[(i + 1) % COUNT_OF(rows)], 1, &r);
+  }
+  for (int64_t i = 0; i < COUNT_OF(rows); i++) sample_free(rows[i]);
+}
+END_TEST
+
+/* pack and unpack are each other's inverse, also when the ranges of the two do not agree. */
+START_TEST(round_trip_in_fragments) {
+  rng r = rng_of(18);
+  for (int i = 0; i < 600; i++) {
+    sample *s = random_type(&r, 4, 600);
+    side a = side_of(s, 2, rng_next(&r)), b = side_of(s, 2, rng_next(&r));
+    char *wire = malloc((size_t)a.x->n + 1);
+    int64_t step = rng_in(&r, 1, 40), pos, n = a.x->n;
+    for (pos = 0; pos < n; pos += step)
+      ck_assert_int_eq(lading_pack(s->type, 2, base_of(&a), wire + pos, pos, pos + step < n ? pos + step : n), LADING_OK);
+    step = rng_in(&r, 1, 40);
+    for (pos = 0; pos < n; pos += step)
+      ck_assert_int_eq(lading_unpack(s->type, 2, base_of(&b), wire + pos, pos, pos + step < n ? pos + step : n), LADING_OK);
+    for (int64_t k = 0; k < n; k++) ck_assert_int_eq(a.b.data[a.x->at[k] - a.x->lo], b.b.data[b.x->at[k] - b.x->lo]);
+    free(wire);
+    side_free(&a);
+    side_free(&b);
+    sample_free(s);
+  }
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, interleaved_items, copy_between_strangers, copy_between_nests,
+                    copy_between_partners, bigger_streams, round_trip_in_fragments);
+}

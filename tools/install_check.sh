@@ -1,0 +1,59 @@
+#!/bin/sh
+# Installs a build into a scratch folder and uses it as others would: through pkg-config, shared and static, and as a Meson
+# subproject, both ways.    install_check.sh SOURCE BUILD
+set -eu
+source=$1 build=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cc=${CC:-cc}
+example=$source/examples/halo3d.c
+
+say() { printf 'install: %s\n' "$*"; }
+fail() { say "$*"; exit 1; }
+
+DESTDIR=$scratch/root meson install -C "$build" --no-rebuild --quiet
+pc=$(find "$scratch/root" -name lading.pc)
+[ -f "$pc" ] || fail "no lading.pc"
+lib=$(find "$scratch/root" -name 'liblading.so')
+static=$(find "$scratch/root" -name 'liblading.a')
+[ -e "$lib" ] || fail "no liblading.so"
+[ -f "$static" ] || fail "no liblading.a"
+[ -e "$lib.0" ] || fail "no liblading.so.0"
+
+extra=$(nm -D --defined-only "$lib" | awk '$NF !~ /^lading_/ { print $NF }')
+[ -z "$extra" ] || fail "liblading.so exports $extra"
+nm -D --defined-only "$lib" | grep -q 'T lading_pack@' || fail "liblading.so does not export lading_pack"
+extra=$(nm -g --defined-only "$static" | awk 'NF == 3 && $2 ~ /[A-Z]/ && $3 !~ /^(lading|ldg)_/ { print $3 }')
+[ -z "$extra" ] || fail "liblading.a defines $extra"
+needs=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -E '^(libc|libpthread|libm|ld-linux.*|lib[a-z]*san)\.so' || true)
+[ -z "$needs" ] || fail "liblading.so needs $needs"
+
+pc_flags() {
+  PKG_CONFIG_PATH=$(dirname "$pc") PKG_CONFIG_SYSROOT_DIR=$scratch/root pkg-config "$@" lading
+}
+# shellcheck disable=SC2046 # flags are words
+{
+  $cc -O1 -o "$scratch/shared" "$example" $(pc_flags --cflags --libs)
+  $cc -O1 -o "$scratch/static" "$example" $(pc_flags --cflags) "$static" $(pc_flags --static --libs-only-other) -pthread
+}
+LD_LIBRARY_PATH=$(dirname "$lib") "$scratch/shared"
+"$scratch/static"
+if readelf -d "$scratch/static" | grep -q liblading; then fail "the static example needs the shared library"; fi
+say "pkg-config: ok, shared $(wc -c < "$lib") bytes, static $(wc -c < "$static") bytes"
+
+mkdir -p "$scratch/user/subprojects/lading"
+(cd "$source" && tar cf - --exclude='./build*' --exclude=./.git --exclude=./subprojects .) | (cd "$scratch/user/subprojects/lading" && tar xf -)
+cp "$example" "$scratch/user/main.c"
+cat > "$scratch/user/meson.build" <<'END'
+project('user', 'c', meson_version: '>= 1.0.0')
+executable('user', 'main.c', dependencies: dependency('lading', version: '>= 0.1', fallback: 'lading'))
+END
+user() { # user KIND: builds the program above with lading as a subproject of that kind
+  CC=$cc meson setup "$scratch/user/$1" "$scratch/user" "-Dlading:default_library=$1" --wrap-mode=forcefallback &&
+    ninja -C "$scratch/user/$1"
+}
+for kind in shared static; do
+  user $kind > "$scratch/log" 2>&1 || { cat "$scratch/log"; fail "the $kind subproject does not build"; }
+  "$scratch/user/$kind/user"
+  say "subproject: ok, $kind"
+done
