@@ -38,13 +38,12 @@ static void after_fork(void) {
   unlock(&known_lock);
 }
 
-static void watch_forks(void) {
+/* When the library is loaded: a first use may already stand in a lock when another thread forks. */
+__attribute__((constructor)) static void watch_forks(void) {
   pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 static void make_known(ldg_memo *m) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
   lock(&known_lock);
   if (!atomic_load_explicit(&m->known, memory_order_relaxed)) {
     m->next_memo = known;

@@ -1,20 +1,9 @@
-/* Memory and time against the description: the canonical form of a small tree is small, however long it is written out or
- * as runs, and quickly found. Memory counts each node once. */
+/* Memory and work against the description: the canonical form of a small tree is small, however long it is written out or
+ * as runs. Memory counts each node once. Work that grows with what is written out takes hours here: the test runner's
+ * timeout is what fails then, no clock is read. */
 #include "canon_rules.h"
 #include "layout.h"
 #include "rep_tools.h"
-
-#include <time.h>
-
-/* Of the processor: other people share the machine. */
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* What is bounded is orders of magnitude. */
-static const double patience = 1.0;
 
 static bool ids_equal(const ldg_rep *a, const ldg_rep *b) {
   const ldg_summary x = ldg_layout_summary(a), y = ldg_layout_summary(b);
@@ -26,14 +15,11 @@ static bool ids_equal(const ldg_rep *a, const ldg_rep *b) {
 static void bounded(const ldg_rep *t, int64_t times, const char *what) {
   const ldg_rep *c, *again;
   const ldg_layout *l;
-  const double start = now();
   ck_assert_int_eq(ldg_canon(t, &c, NULL), 0);
   ck_assert_int_eq(ldg_layout_intern(c, &l), 0);
-  const double took = now() - start;
   const int64_t from = ldg_rep_memory(t), to = ldg_rep_memory(c);
-  if (getenv("BOUNDS_SAY")) printf("%-28s runs %10lld  %8lld B => %8lld B  %7.2f ms\n", what, (long long)t->runs, (long long)from, (long long)to, 1e3 * took);
+  if (getenv("BOUNDS_SAY")) printf("%-28s runs %10lld  %8lld B => %8lld B\n", what, (long long)t->runs, (long long)from, (long long)to);
   ck_assert_msg(to <= times * from + 4096, "%s: %lld bytes become %lld", what, (long long)from, (long long)to);
-  ck_assert_msg(took < patience, "%s takes %.2f s", what, took);
   ck_assert(t->size == c->size && t->first == c->first && t->runs == c->runs);
   if (t->nodes < 100000) ck_assert_msg(ids_equal(t, c), "%s: another sequence", what);
   ck_assert_int_eq(ldg_canon(c, &again, NULL), 0);
@@ -157,7 +143,6 @@ END_TEST
 START_TEST(facts_of_towers) {
   const pair p = tower(16, 1, true), q = tower(16, 1, true);
   ldg_rep_stats s;
-  double start = now();
   for (int i = 0; i < 20; i++) ck_assert(ldg_rep_equal(p.a, q.a) && !ldg_rep_equal(p.a, q.b));
   ck_assert_uint_eq(ldg_rep_hash(p.a), ldg_rep_hash(q.a));
   ck_assert(ldg_rep_hash(p.a) != ldg_rep_hash(p.b));
@@ -166,7 +151,6 @@ START_TEST(facts_of_towers) {
   for (int i = 0; i < 20; i++) ck_assert(ldg_rep_disjoint(p.a));
   for (int i = 0; i < 20; i++) ck_assert_int_eq(ldg_rep_stats_of(p.a, &s), 0);
   ck_assert(s.monotonic && !s.overlaps && s.min_run >= 4);
-  ck_assert_msg(now() - start < 2 * patience, "facts take %.3f s", now() - start);
   ldg_rep_free(p.a);
   ldg_rep_free(p.b);
   ldg_rep_free(q.a);

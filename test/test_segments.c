@@ -1,7 +1,6 @@
 /* segments: the list of maximal runs from any position, against the naive stream; and types far too big to write out. */
 #include "random_types.h"
 #include <inttypes.h>
-#include <time.h>
 
 START_TEST(random_trees) {
   rng r = rng_of(21);
@@ -60,12 +59,6 @@ START_TEST(only_stream_neighbours_merge) {
 }
 END_TEST
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* 10^12 blocks of 8 bytes, 16 apart: 10^6 rows of 10^6, rows 16 * 10^6 + 64 bytes apart so that no rule flattens it away. */
 static lading_type *huge(void) {
   lading_type *row, *all;
@@ -77,8 +70,7 @@ static lading_type *huge(void) {
 static int64_t huge_offset(int64_t block) { return block / 1000000 * 16000064 + block % 1000000 * 16; }
 
 START_TEST(a_trillion_blocks) {
-  double t0 = seconds();
-  lading_type *t = huge();
+  lading_type *t = huge(); /* anything that goes through the blocks takes hours: the runner's timeout */
   ck_assert_int_eq(lading_type_commit(t), LADING_OK);
   lading_info i = info_of(t);
   int64_t n;
@@ -92,7 +84,6 @@ START_TEST(a_trillion_blocks) {
   lading_id a = id_of(t, 1), b = id_of(t, 1000);
   ck_assert(!same_id(a, b));
   lading_type_free(t);
-  ck_assert_msg(seconds() - t0 < 2, "took %g s", seconds() - t0);
 }
 END_TEST
 
@@ -162,9 +153,8 @@ START_TEST(a_million_entries_from_anywhere) {
     ck_assert_int_eq(lading_segment_at(t, 1, start[first] + 3, &k, &rest), LADING_OK);
     ck_assert(k == first && rest == 3);
   }
-  double t0 = seconds(); /* a scan from the start would take a second for these */
-  for (int i = 0; i < 1000; i++) ck_assert_int_eq(lading_iov(t, 1, NULL, 1 << 20, v, 1, &got), LADING_OK);
-  ck_assert_msg(seconds() - t0 < 0.1, "iov at entry 2^20: %g us", (seconds() - t0) * 1e3);
+  for (int i = 0; i < 1000000; i++) /* a scan from the start would run into the timeout */
+    ck_assert_int_eq(lading_iov(t, 1, NULL, 1 << 20, v, 1, &got), LADING_OK);
   lading_type_free(t);
   free(at);
   free(bl);
