@@ -336,15 +336,21 @@ bool ldg_rep_disjoint(const ldg_rep *r) {
   return apart;
 }
 
-#define SEARCH_STEPS (1 << 20)
-#define SORTED_RUNS_MAX ((int64_t)1 << 20)
+/* What a search for overlaps may spend, over all nodes together; when it is spent, the answer is yes. */
+typedef struct look {
+  ldg_map met;   /* nodes with no overlap inside: one that has some ends it all */
+  int64_t runs;  /* to be sorted */
+  int steps;     /* of the search through loops */
+} look;
+#define LOOK_RUNS ((int64_t)1 << 20)
+#define LOOK_STEPS (1 << 20)
 
 /* Looks for two index vectors whose offsets differ by less than the block. Loops come by falling stride; `off` is the
  * difference so far, and left[k] how far the loops from k on and the block can still move it. */
 typedef struct search {
   loop l[LADING_DEPTH_MAX + 1];
   int64_t left[LADING_DEPTH_MAX + 2];
-  int n, steps;
+  int n, *steps;
 } search;
 
 /* The greatest d <= most with d * gap <= room; room >= -most * gap. */
@@ -360,14 +366,14 @@ static bool may_meet(search *s, int i, int64_t off, bool differ) {
   /* a pair and its mirror image are one: the first difference may be taken as positive */
   if (!differ) from = 0;
   for (int64_t d = from; d <= to; d++) {
-    if (s->steps-- == 0) return true;
+    if (--*s->steps < 0) return true;
     if (may_meet(s, i + 1, off + d * gap, differ || d)) return true;
   }
   return false;
 }
 
 /* Copies of whatever the loops run over meet, span for span; true also where the search gives up. */
-static bool loops_may_meet(const ldg_rep *r, const ldg_rep **inner) {
+static bool loops_may_meet(int *steps, const ldg_rep *r, const ldg_rep **inner) {
   search s;
   loop up[LADING_DEPTH_MAX + 1];
   *inner = peel(r, false, up, &s.n);
@@ -378,7 +384,7 @@ static bool loops_may_meet(const ldg_rep *r, const ldg_rep **inner) {
     s.l[i] = up[s.n - 1 - i];
     s.left[i] = s.left[i + 1] + s.l[i].reach;
   }
-  s.steps = SEARCH_STEPS;
+  s.steps = steps;
   return may_meet(&s, 0, 0, false);
 }
 
@@ -406,34 +412,37 @@ static int sort_and_look(const ldg_rep *r, bool *out) {
   return LADING_OK;
 }
 
-static int overlaps(ldg_map *met, const ldg_rep *r, bool *out);
+static int overlaps(look *k, const ldg_rep *r, bool *out);
 
-static int children_overlap(ldg_map *met, const ldg_rep *r, bool *out) {
+static int children_overlap(look *k, const ldg_rep *r, bool *out) {
   *out = false;
-  if (r->child) return overlaps(met, r->child, out);
+  if (r->child) return overlaps(k, r->child, out);
   for (int64_t i = 0; r->kids && i < r->n && !*out; i++) {
-    int rc = same_as_before(r, i) || ldg_map_met(met, r->kids[i]) ? LADING_OK : overlaps(met, r->kids[i], out);
+    int rc = same_as_before(r, i) || ldg_map_met(&k->met, r->kids[i]) ? LADING_OK : overlaps(k, r->kids[i], out);
     if (rc) return rc;
   }
   return LADING_OK;
 }
 
 /* From the cheapest argument to the dearest. */
-static int overlaps(ldg_map *met, const ldg_rep *r, bool *out) {
+static int overlaps(look *k, const ldg_rep *r, bool *out) {
   const ldg_rep *inner;
   *out = r->size > r->hi - r->lo;
   if (*out || ldg_rep_disjoint(r)) return LADING_OK;
-  if (children_apart(r)) return children_overlap(met, r, out);
-  if (r->runs <= SORTED_RUNS_MAX) return sort_and_look(r, out);
+  if (children_apart(r)) return children_overlap(k, r, out);
+  if (r->runs <= k->runs) {
+    k->runs -= r->runs;
+    return sort_and_look(r, out);
+  }
   *out = true;
-  return loops_may_meet(r, &inner) || inner == r ? LADING_OK : overlaps(met, inner, out);
+  return loops_may_meet(&k->steps, r, &inner) || inner == r ? LADING_OK : overlaps(k, inner, out);
 }
 
 static int whole_overlaps(const ldg_rep *r, bool *out) {
-  ldg_map met; /* nodes with no overlap inside: one that has some ends it all */
-  ldg_map_open(&met);
-  const int rc = overlaps(&met, r, out);
-  ldg_map_close(&met);
+  look k = { .runs = LOOK_RUNS, .steps = LOOK_STEPS };
+  ldg_map_open(&k.met);
+  const int rc = overlaps(&k, r, out);
+  ldg_map_close(&k.met);
   return rc;
 }
 
