@@ -10,15 +10,18 @@
 
 #include "nest.h"
 
+#define LDG_JOB_OWN 16
+
 typedef struct ldg_job ldg_job;
-/* Runs n iterations from i0 on. Of a strided outermost dim, src and dst are the places of iteration i0, which is not used;
- * of a list they are the origins of both sides, and i0 indexes the list. */
+/* Runs n iterations of the outermost dim from i0 on. If it is strided, src and dst are the places of iteration i0, which is
+ * not used; if it is the list, they are the origins of both sides, and i0 indexes the list. */
 typedef void ldg_run(const ldg_job *job, const char *src, char *dst, int64_t i0, int64_t n);
 struct ldg_job {
   ldg_run *run;
   const char *name;      /* of the strategy */
   const void *aux;       /* the strategy's own */
   ldg_nest nest;
+  int64_t own[LDG_JOB_OWN]; /* the strategy's own, too: small, so that preparing takes no memory */
 };
 
 typedef struct ldg_strategy {

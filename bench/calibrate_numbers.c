@@ -83,6 +83,19 @@ static double varlist_ns(const bench_pools *p, const ldg_model *m) {
   return fmax(0, (least - p->call) / BLOCKS - each);
 }
 
+/* Fields of 9 of 16 bytes: the machines that shuffle only lanes of 4 bytes are measured on 4 of 8. */
+static double shuffle_ns(const bench_pools *p) {
+  const ldg_nest bytes = { .block = 9, .nd = 1, .dim = { { 1024, 16, 9 } } }, lanes = { .block = 4, .nd = 1, .dim = { { 2048, 8, 4 } } };
+  double least = 1e9;
+  ldg_job j;
+  ldg_plan_nest(&j, &bytes, "shuffle", NULL);
+  const ldg_nest *n = strcmp(j.name, "shuffle") ? &lanes : &bytes; /* 256 windows, both */
+  ldg_plan_nest(&j, n, "shuffle", NULL);
+  if (strcmp(j.name, "shuffle")) return 0; /* no machine for it, so nobody asks */
+  for (int i = 0; i < 20; i++) least = fmin(least, of_nest(p, n, "shuffle"));
+  return fmax(0, (least - p->call) / 256);
+}
+
 /* The walk is left for what is irregular, so that is what it is measured on: its branches go wrong there. */
 static double walk_ns(const bench_pools *p, const ldg_model *m) {
   static char text[BLOCKS * 32];
@@ -210,7 +223,7 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   const double ns[] = {
     [LDG_MODEL_CALL] = p->call, [LDG_MODEL_ROW] = row_ns(p, m), [LDG_MODEL_TILED] = tiled_ns(p, m),
     [LDG_MODEL_CHILD] = child_ns(p, m), [LDG_MODEL_WALK] = walk_ns(p, m),
-    [LDG_MODEL_VARLIST] = varlist_ns(p, m), [LDG_MODEL_PART] = 2 * wake_ns(), /* a part has to gain more than it takes to hand it out */
+    [LDG_MODEL_VARLIST] = varlist_ns(p, m), [LDG_MODEL_SHUFFLE] = shuffle_ns(p), [LDG_MODEL_PART] = 2 * wake_ns(), /* a part has to gain more than it takes to hand it out */
   };
   for (int i = 0; i <= LDG_MODEL_PART; i++) m->number[i] = (int64_t)(ns[i] * 1e3 + 0.5);
   m->number[LDG_MODEL_PREFETCH] = prefetch_ahead(p);

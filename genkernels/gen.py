@@ -7,7 +7,7 @@ import argparse
 import pathlib
 import sys
 
-from table import BLOCKS, ISAS, TRANSPOSES
+from table import BLOCKS, ISAS, SHUFFLES, TRANSPOSES
 
 HERE = pathlib.Path(__file__).resolve().parent
 STAMP = "/* made by genkernels/gen.py {args}; edit genkernels/table.py instead */\n"
@@ -36,10 +36,12 @@ def source(isa):
         out += row("transpose.inc", isa, NAME=f"t{w}", W=w)
     out += row("varlist.inc", isa, NAME="var")
     out += row("dense.inc", isa, NAME="dense")
+    out += "".join(row("shuffle.inc", isa, **params) for params in SHUFFLES.get(isa, []))
     out += f"const ldg_kernels ldg_kernels_{isa} = {{ \"{isa}\", ldg_k_dense_{isa},\n  {{\n"
     out += "".join(f"    LDG_BLOCK_KERNELS({n}, {isa}),\n" for n, *_ in BLOCKS) + "  },\n  {\n"
     out += "".join(f"    ldg_k_t{w}_{isa},\n" for w in TRANSPOSES) + "  },\n"
-    return out + f"  {{ ldg_k_var_src_{isa}, ldg_k_var_dst_{isa} }}\n}};\n"
+    shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
+    return out + f"  {{ ldg_k_var_src_{isa}, ldg_k_var_dst_{isa} }},\n  {{ {shuffles} }}\n}};\n"
 
 
 def main():

@@ -46,5 +46,15 @@ BLOCKS = [
 # Element widths that have a transpose kernel; the tile of each is one cache line of elements on the source side.
 TRANSPOSES = [1, 2, 4, 8, 12, 16, 24, 32]
 
+# Levels that shuffle 64 bytes at once: first by lanes of 4 bytes, then by single bytes, which not all of their machines have.
+SHUFFLES = {
+    "v4": [
+        {"NAME": "shuffle4", "LANE": 4, "TARGET": "", "MASK": "__mmask16", "LOAD": "_mm512_maskz_loadu_epi32",
+         "MOVE": "_mm512_permutexvar_epi32", "STORE": "_mm512_mask_storeu_epi32"},
+        {"NAME": "shuffle1", "LANE": 1, "TARGET": "__attribute__((target(\"avx512vbmi\")))", "MASK": "__mmask64",
+         "LOAD": "_mm512_maskz_loadu_epi8", "MOVE": "_mm512_permutexvar_epi8", "STORE": "_mm512_mask_storeu_epi8"},
+    ],
+}
+
 # The build compiles one file per level (flags in meson.build), src/base_cpu.c picks one.
 ISAS = ["base", "v2", "v3", "v4", "neon"]

@@ -12,25 +12,28 @@ static int move_part(const lading_type *t, int64_t count, int dir, const void *m
   return LADING_OK;
 }
 
-/* The plan, when the call is one whole item of a type that has one; else NULL. */
-static inline const ldg_plan *whole_item(const lading_type *t, int64_t count, int64_t lo, int64_t hi) {
+/* What runs a whole message of a committed type, *n iterations of it; NULL where there is more to think about. */
+static inline const ldg_job *whole_message(const lading_type *t, int64_t count, int dir, int64_t lo, int64_t hi, int64_t *n) {
   const ldg_plan *p = t ? ldg_api_plan_made(t) : NULL;
-  return p && count == 1 && lo == 0 && hi == p->size && hi > 0 ? p : NULL;
+  if (!p || lo != 0 || hi <= 0) return NULL;
+  if (count == 1) return *n = p->one.n, hi == p->size ? &p->one.job[dir] : NULL;
+  if (count < 1 || count > p->easy[dir] || hi != count * p->size) return NULL;
+  return *n = count * p->per, &p->many.job[dir];
 }
 
 int lading_pack(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi) {
-  const ldg_plan *p = whole_item(type, count, lo, hi);
-  if (!p) return move_part(type, count, LDG_PACK, mem, packed, lo, hi);
-  const ldg_job *j = &p->one.job[LDG_PACK];
-  j->run(j, ldg_at(mem, p->at), packed, 0, p->one.n);
+  int64_t n;
+  const ldg_job *j = whole_message(type, count, LDG_PACK, lo, hi, &n);
+  if (!j) return move_part(type, count, LDG_PACK, mem, packed, lo, hi);
+  j->run(j, ldg_at(mem, ldg_api_plan_made(type)->at), packed, 0, n);
   return LADING_OK;
 }
 
 int lading_unpack(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi) {
-  const ldg_plan *p = whole_item(type, count, lo, hi);
-  if (!p) return move_part(type, count, LDG_UNPACK, mem, packed, lo, hi);
-  const ldg_job *j = &p->one.job[LDG_UNPACK];
-  j->run(j, packed, ldg_at(mem, p->at), 0, p->one.n);
+  int64_t n;
+  const ldg_job *j = whole_message(type, count, LDG_UNPACK, lo, hi, &n);
+  if (!j) return move_part(type, count, LDG_UNPACK, mem, packed, lo, hi);
+  j->run(j, packed, ldg_at(mem, ldg_api_plan_made(type)->at), 0, n);
   return LADING_OK;
 }
 

@@ -33,12 +33,8 @@ int ldg_api_plan(const lading_type *t, const ldg_plan **out) {
 }
 
 int ldg_api_fits(const ldg_plan *p, int64_t count) {
-  const int64_t far = INT64_C(1) << 31, bound = INT64_C(1) << 61;
-  const ldg_rep *r = p->layout->rep;
   ldg_rep items;
-  if (count <= 1) return LADING_OK;
-  if (count < far && p->extent < far && p->extent > -far && r->hi < bound && r->lo > -bound && r->size < far) return LADING_OK;
-  return ldg_rep_repeat_in(&items, count, p->extent, r);
+  return count <= p->easy[LDG_PACK] ? LADING_OK : ldg_rep_repeat_in(&items, count, p->extent, p->layout->rep);
 }
 
 int ldg_api_side(const lading_type *t, int64_t count, const void *base, const ldg_plan **plan, ldg_side *out) {

@@ -39,7 +39,8 @@ static int level(void) {
   if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return 1;
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2")) return 2;
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw")) return 3;
-  return __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") ? 4 : 3;
+  if (!__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) return 3;
+  return __builtin_cpu_supports("avx512vbmi") ? 5 : 4;
 }
 #endif
 
@@ -47,13 +48,13 @@ static int best(void) {
 #if defined(__x86_64__)
   return level();
 #elif defined(__aarch64__)
-  return 5;
+  return 6;
 #else
   return 1;
 #endif
 }
 
-static const char *const isa_name[] = { "", "base", "v2", "v3", "v4", "neon" };
+static const char *const isa_name[] = { "", "base", "v2", "v3", "v4", "v4+vbmi", "neon" };
 
 const char *ldg_cpu_isa(void) {
   const char *cap = ldg_option_get(LDG_OPT_ISA);

@@ -4,7 +4,7 @@
 
 #include "base.h"
 
-/* The instruction set level that kernels are chosen for: v2, v3, v4 of x86-64, neon, base; capped by LADING_ISA. */
+/* The instruction set level that kernels are chosen for: v2, v3, v4, v4+vbmi of x86-64, neon, base; capped by LADING_ISA. */
 const char *ldg_cpu_isa(void);
 /* Is a level no better than that one? */
 bool ldg_cpu_has(const char *isa);

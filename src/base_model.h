@@ -28,6 +28,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_CHILD,    /* ns more for every child of a loop over a tree */
   LDG_MODEL_WALK,     /* ns for every piece of the definition */
   LDG_MODEL_VARLIST,  /* ns more for a listed block with a length of its own */
+  LDG_MODEL_SHUFFLE,  /* ns for a window of 64 bytes in cache */
   LDG_MODEL_PART,     /* ns of work that make it worth to wake another thread */
   LDG_MODEL_PREFETCH, /* entries ahead to prefetch in index lists out of cache; 0: none */
   LDG_MODEL_STREAM,   /* bytes moved from which on non-temporal stores pay */
@@ -38,7 +39,7 @@ enum {
   LDG_MODEL_COPIES = 29, /* memcpy of 2^0 .. 2^28 bytes */
   LDG_MODEL_BLOCKS = 15, /* blocks of 2^0 .. 2^14 bytes */
   LDG_MODEL_WIDTHS = 7,  /* elements of 2^0 .. 2^6 bytes */
-  LDG_MODEL_VERSION = 1
+  LDG_MODEL_VERSION = 2
 };
 
 typedef struct ldg_model {

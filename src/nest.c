@@ -15,6 +15,31 @@ bool ldg_nest_of(const ldg_rep *r, ldg_nest *n) {
   return true;
 }
 
+#define LOOPED_LIST_MAX 64 /* entries; longer lists have steps of their own */
+
+/* One run an entry. */
+static bool list_of_bytes(const ldg_rep *r) {
+  if (r->kind == LDG_BLOCKS) return r->child->kind == LDG_BYTES && (!r->cnt || r->stride == r->child->size);
+  if (r->kind != LDG_JOIN) return false;
+  for (int64_t i = 0; i < r->n; i++)
+    if (r->kids[i]->kind != LDG_BYTES) return false;
+  return true;
+}
+
+bool ldg_nest_of_list(const ldg_rep *r, ldg_nest *n) {
+  int depth = 0;
+  const ldg_rep *list = r;
+  for (; list->kind == LDG_REPEAT; list = list->child) depth++;
+  if (!list_of_bytes(list) || depth + 1 > LDG_DIMS || (depth > 0 && list->n > LOOPED_LIST_MAX)) return false;
+  const int64_t block = list->kind == LDG_BLOCKS ? list->child->n : 1;
+  memset(n, 0, offsetof(ldg_nest, dim));
+  n->block = block, n->nd = depth + 1, n->list = LDG_LIST_SRC;
+  n->at = list->at, n->psum = list->psum, n->at4 = NULL, n->span = list->hi - list->lo;
+  n->dim[0] = (ldg_dim){ list->n, 0, block };
+  for (int i = depth; i >= 1; i--, r = r->child) n->dim[i] = (ldg_dim){ r->n, r->stride, r->child->size };
+  return true;
+}
+
 /* ---- terms ---- */
 
 static int one_term(const ldg_rep *r, int64_t src, int64_t dst, ldg_term *out, int max) {

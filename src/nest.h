@@ -13,8 +13,9 @@ typedef struct ldg_nest {
   int nd;                 /* >= 1; dim[0] is innermost, dim[nd-1] outermost */
   bool ordered;           /* destination bytes may coincide: stream order must be kept */
   ldg_dim dim[LDG_DIMS];
-  /* A list nest (at != NULL) has nd == 1: entry i is at at[i] on side `list`, and at i times the other side's stride.
-   * With psum its blocks have lengths of their own: entry i is psum[i+1] - psum[i] long and at psum[i] on the other side. */
+  /* In a list nest (at != NULL) dim[0] is listed: entry i is at at[i] on side `list`, and at i times the other side's stride.
+   * With psum its blocks have lengths of their own: entry i is psum[i+1] - psum[i] long and at psum[i] on the other side.
+   * The other dims are strided as ever. */
   const int64_t *at, *psum;
   const int32_t *at4;     /* the same offsets, where they fit in 4 bytes; else NULL */
   int64_t span;           /* of the listed side, bytes */

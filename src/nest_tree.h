@@ -8,6 +8,9 @@
 /* repeat* bytes, as a nest into dense packed memory. False: another shape, or more than LDG_DIMS dims. */
 bool ldg_nest_of(const ldg_rep *r, ldg_nest *n);
 
+/* repeat* around a list of bytes: blocks, counted blocks that touch, or a join. Loops around a list take one of a few entries. */
+bool ldg_nest_of_list(const ldg_rep *r, ldg_nest *n);
+
 /* A tree without long lists is a sum of terms: perfect nests (nd may be 0: one block) at an offset on either side. */
 typedef struct ldg_term { int64_t src, dst; ldg_nest nest; } ldg_term;
 /* Writes the terms of r in stream order; the number of them, or -1 when there are more than max or a term is too deep. */

@@ -101,28 +101,15 @@ static int short_offsets(ldg_step *s) {
   return LADING_OK;
 }
 
-/* Counted blocks of bytes that touch: one run an entry. */
-static bool runs_of_bytes(const ldg_rep *r) { return r->child->kind == LDG_BYTES && r->stride == r->child->size; }
-
 /* The nest of a step, memory to packed; block 0 when it is not one nest. */
 static int nest_of_step(ldg_step *s, ldg_nest *n) {
   const ldg_rep *r = s->rep;
-  n->block = 0, n->at = n->psum = NULL, n->at4 = NULL;
-  if (r->kind == LDG_BYTES) {
-    ldg_nest_of(r, n);
-    n->dim[n->nd++] = (ldg_dim){ 1, r->n, r->n };
-  } else if (r->kind == LDG_REPEAT) {
-    if (!ldg_nest_of(r, n)) n->block = 0;
-  } else if (r->kind == LDG_BLOCKS && r->child->kind == LDG_BYTES && (!r->cnt || runs_of_bytes(r))) {
-    *n = (ldg_nest){ .block = r->child->n, .nd = 1, .at = r->at, .psum = r->psum, .span = r->hi - r->lo };
-    n->dim[0] = (ldg_dim){ r->n, 0, r->child->n };
-    const int e = r->cnt ? LADING_OK : short_offsets(s);
-    n->at4 = s->at4;
-    return e;
-  } else if (r->kind == LDG_BLOCKS && !r->cnt) {
-    return short_offsets(s); /* terms may run it as lists */
-  }
-  return LADING_OK;
+  if (!ldg_nest_of(r, n) && !ldg_nest_of_list(r, n)) n->block = 0, n->nd = 0, n->at = n->psum = NULL, n->at4 = NULL;
+  if (r->kind == LDG_BYTES) n->dim[n->nd++] = (ldg_dim){ 1, r->n, r->n };
+  if (r->kind != LDG_BLOCKS || r->cnt) return LADING_OK;
+  const int e = short_offsets(s); /* where this is no nest, terms may run it as lists */
+  n->at4 = s->at4;
+  return e;
 }
 
 static int open_step(ldg_step *s, const ldg_rep *r, const char *force);
@@ -135,7 +122,7 @@ static int new_step(ldg_step **out, const ldg_rep *r, const char *force) {
 static int open_copies(ldg_step *s, const char *force) {
   const ldg_rep *r = s->rep;
   int64_t most = 1;
-  if (runs_of_bytes(r)) return LADING_OK;
+  if (ldg_nest_of_list(r, &(ldg_nest){ 0 })) return LADING_OK; /* one run an entry */
   for (int64_t i = 0; i < r->n; i++) most = ldg_max(most, r->cnt[i]);
   const int e = ldg_rep_repeat(most, r->stride, r->child, &s->copies);
   return e ? e : new_step(&s->child, s->copies, force);
@@ -180,7 +167,6 @@ static void blank(ldg_step *s, const ldg_rep *r) {
 /* On an error the caller closes the step. */
 static int open_step(ldg_step *s, const ldg_rep *r, const char *force) {
   ldg_nest n;
-  n.nd = 0;
   blank(s, r);
   int e = open_kids(s, below(force));
   if (!e) e = nest_of_step(s, &n);
@@ -208,8 +194,7 @@ static int64_t distinct_items(const ldg_rep *r, int64_t extent) {
 /* The step for any number of items: the outer loop of `one` goes on where an item ends, or there is one more loop. */
 static int open_many(ldg_plan *p, const ldg_rep *r, const char *force) {
   ldg_step *m = &p->many;
-  ldg_nest n = p->one.job[LDG_PACK].nest;
-  const bool nest = n.block > 0 && !n.at;
+  ldg_nest n;
   const bool safe = p->distinct > 1 || p->one.job[LDG_UNPACK].nest.ordered;
   if (safe && r->kind == LDG_REPEAT && (__int128)r->n * r->stride == p->extent) {
     *m = p->one, p->per = r->n;
@@ -220,10 +205,8 @@ static int open_many(ldg_plan *p, const ldg_rep *r, const char *force) {
   p->many_rep = (ldg_rep){ .kind = LDG_REPEAT, .n = MANY, .stride = p->extent, .child = r, .size = r->size, .runs = MANY * ldg_min(r->runs, INT64_MAX / MANY) };
   blank(m, &p->many_rep);
   m->child = r->kind == LDG_BYTES ? NULL : &p->one; /* never thin: `one` is, if there is need */
-  if (r->kind == LDG_BYTES) n.nd = 0;
-  if (!nest || n.nd == LDG_DIMS) n.block = 0;
-  else n.dim[n.nd++] = (ldg_dim){ MANY, p->extent, r->size };
-  return both_ways(m, &n, p->distinct == 1, force && *force == '/' ? NULL : force);
+  const int e = nest_of_step(m, &n);
+  return e ? e : both_ways(m, &n, p->distinct == 1, force && *force == '/' ? NULL : force);
 }
 
 static void close_plan(ldg_plan *p) {
@@ -231,6 +214,14 @@ static void close_plan(ldg_plan *p) {
   close_step(&p->many), close_step(&p->one);
   ldg_layout_release(p->layout);
   ldg_free(p);
+}
+
+/* Offsets of that many items stay in 64 bits, and if they overlap it is the job that keeps them in order. */
+static int64_t easy_items(const ldg_plan *p, int dir) {
+  const int64_t few = INT64_C(1) << 31, far = INT64_C(1) << 61;
+  const ldg_rep *r = p->layout->rep;
+  if (p->extent >= few || p->extent <= -few || r->size >= few || r->hi >= far || r->lo <= -far) return 1;
+  return dir == LDG_UNPACK && p->distinct > 1 ? ldg_min(few - 1, p->distinct) : few - 1;
 }
 
 static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan **out) {
@@ -242,6 +233,7 @@ static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan
   if (r->kind == LDG_JOIN && r->n == 1) p->at = r->at[0], r = r->kids[0];
   memset(&p->many, 0, offsetof(ldg_step, job));
   p->distinct = distinct_items(r, extent);
+  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) p->easy[dir] = easy_items(p, dir);
   int e = open_step(&p->one, r, force && *force == '*' ? NULL : force);
   if (!e) e = open_many(p, r, force);
   if (e) close_plan(p);
@@ -328,12 +320,18 @@ static void explain_strategies(const ldg_step *s, int dir, ldg_text *t) {
   }
 }
 
+static bool goes_down(const ldg_step *s) {
+  for (int i = 0; i < LDG_TREE_STRATEGIES; i++)
+    if (!strcmp(s->job[LDG_PACK].name, ldg_tree_table[i].row.name)) return true;
+  return false;
+}
+
 static void explain_step(const ldg_step *s, int level, int64_t lines, ldg_text *t) {
   static const char *const kind[] = { "bytes", "repeat", "blocks", "join" };
   const ldg_rep *r = s->rep;
   ldg_text_add(t, "  %*s%s %lld: %lld B, pack by %s, unpack by %s\n", 2 * level, "", kind[r->kind], (long long)s->n,
                (long long)s->size, s->job[LDG_PACK].name, s->job[LDG_UNPACK].name);
-  if (has_nest(s, LDG_PACK)) return;
+  if (has_nest(s, LDG_PACK) && !goes_down(s)) return;
   if (s->child) explain_step(s->child, level + 1, lines, t);
   for (int64_t i = 0; s->kids && i < s->n && i < lines; i++) {
     if (s->kids[i]) explain_step(s->kids[i], level + 1, lines, t);

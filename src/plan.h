@@ -32,6 +32,7 @@ typedef struct ldg_plan {
   int64_t at;                  /* memory offset of the roots */
   int64_t per;                 /* iterations of `many` an item takes */
   int64_t distinct;            /* so many items never overlap in memory; more are unpacked item by item */
+  int64_t easy[2];             /* so many items of a whole message, by direction, need no check and no thought: many.job[] runs them */
   ldg_step one, many;          /* one item; any number of items: a repeat whose count is the caller's */
   ldg_rep many_rep;
 } ldg_plan;

@@ -130,6 +130,32 @@ double ldg_cost_transpose(const ldg_nest *n, int p, int q) {
   return ldg_model_ns(LDG_MODEL_CALL) + all;
 }
 
+/* ---- windows ---- */
+
+/* A memcpy that touches as many lines. What a list spans counts as touched. */
+static double traffic(const ldg_nest *n) {
+  ldg_nest all = *n;
+  if (n->at) {
+    all.block = n->span, all.nd = n->nd - 1;
+    memmove(all.dim, all.dim + 1, (size_t)all.nd * sizeof all.dim[0]);
+  }
+  const double bytes = ldg_cost_footprint(&all) / 2;
+  return ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes : (int64_t)1 << 62);
+}
+
+/* Windows, or the lines that they touch, whichever takes longer: what fits into a window shares lines, so those stream. */
+double ldg_cost_shuffle(const ldg_nest *n, int inside, int times) {
+  double windows = 1, items = 1;
+  for (int k = inside; k < n->nd; k++) {
+    const double many = (double)n->dim[k].n;
+    windows *= k > inside ? many : (double)((int64_t)(many + times - 1) / times);
+    items *= many;
+  }
+  const double rows = inside < n->nd ? items / (double)n->dim[inside].n : 1;
+  return ldg_model_ns(LDG_MODEL_CALL) + (rows - 1) * ldg_model_ns(LDG_MODEL_ROW) +
+         most(windows * ldg_model_ns(LDG_MODEL_SHUFFLE), traffic(n));
+}
+
 /* ---- lists ---- */
 
 #define PROBES 8

@@ -3,6 +3,7 @@
 
 #include "base_cpu.h"
 #include "cost.h"
+#include "shuffle.h"
 
 #include <stdlib.h>
 
@@ -85,8 +86,13 @@ static void block_prepare(ldg_job *j) {
   j->run = kernels()->block[block_row(n->block)].strided[ldg_min(n->nd, 3) - 1][density];
 }
 
-static const char *list_why_not(const ldg_nest *n) {
+static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
+  return n->nd > 1 ? "loops around a list" : NULL;
+}
+
+static const char *list_why_not(const ldg_nest *n) {
+  if (only_listed(n)) return only_listed(n);
   return n->psum ? "the blocks differ in length" : NULL;
 }
 #define FAR_SPAN (512 << 10) /* lists over more memory than this find their lines beyond the second-level cache */
@@ -96,16 +102,47 @@ static void list_prepare(ldg_job *j) {
 }
 
 static const char *varlist_why_not(const ldg_nest *n) {
-  if (!n->at) return "the blocks are not listed";
+  if (only_listed(n)) return only_listed(n);
   return n->psum ? NULL : "the blocks are of one length";
 }
 static void varlist_prepare(ldg_job *j) { j->run = kernels()->varlist[j->nest.list == LDG_LIST_DST]; }
+
+/* The lanes to shuffle by: single bytes where the machine can, since they take any nest. LDG_LANES: none. Found once. */
+static int shuffle_lanes(void) {
+  static _Atomic int found;
+  int lanes = atomic_load_explicit(&found, memory_order_relaxed) - 1;
+  if (lanes >= 0) return lanes;
+  lanes = !kernels()->shuffle[LDG_LANES_OF_4] ? LDG_LANES : ldg_cpu_has("v4+vbmi") ? LDG_LANES_OF_1 : LDG_LANES_OF_4;
+  atomic_store_explicit(&found, lanes + 1, memory_order_relaxed);
+  return lanes;
+}
+static const char *shuffle_of(const ldg_nest *n, ldg_shuffle *w) {
+  const int lanes = shuffle_lanes();
+  return lanes == LDG_LANES ? "needs AVX-512" : ldg_shuffle_of(n, lanes == LDG_LANES_OF_1 ? 1 : 4, w);
+}
+static const char *shuffle_why_not(const ldg_nest *n) { return shuffle_of(n, NULL); }
+static double shuffle_cost(const ldg_nest *n) {
+  ldg_shuffle w;
+  shuffle_of(n, &w);
+  return ldg_cost_shuffle(n, (int)w.inside, (int)w.times);
+}
+_Static_assert(sizeof(ldg_shuffle) <= sizeof ((ldg_job *)NULL)->own, "what a shuffle goes by fits into a job");
+static void shuffle_prepare(ldg_job *j) {
+  ldg_shuffle *w = (ldg_shuffle *)(void *)j->own;
+  shuffle_of(&j->nest, w);
+  j->run = kernels()->shuffle[shuffle_lanes()];
+  if (!j->nest.at) return;
+  ldg_job part = *j;
+  (j->nest.psum ? varlist_prepare : list_prepare)(&part);
+  w->part = part.run;
+}
 
 static const ldg_strategy table[] = {
   { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare },
   { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare },
   { "block", "strided loops around a block mover of fixed width", block_why_not, ldg_cost_block, block_prepare },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
+  { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, ldg_cost_varlist, varlist_prepare },
 };
 

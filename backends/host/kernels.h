@@ -4,6 +4,9 @@
 
 #include "../backend.h"
 #include "kernel_rows.h" /* generated */
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #define LDG_INLINE static inline __attribute__((always_inline))
 #if defined(__clang__)
@@ -34,12 +37,24 @@ typedef struct ldg_block_kernels {
   ldg_run *list[2][3];                                            /* [side of the list][how] */
 } ldg_block_kernels;
 
+/* What a shuffle kernel goes by, in job->own. Lanes are of 1 or 4 bytes; masks have a bit for each. */
+typedef struct ldg_shuffle {
+  unsigned char lane[64];                                         /* of every lane of the destination, its lane of the source */
+  uint64_t load, store;                                           /* the lanes that are read and written */
+  int64_t from, to;                                               /* where windows start, from the places of their iterations */
+  int64_t times;                                                  /* iterations of the innermost loop in a window */
+  int64_t inside;                                                 /* dims inside of the window; the next one is that loop */
+  ldg_run *part;                                                  /* for a part of a list */
+} ldg_shuffle;
+
+enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
   const char *isa;
   ldg_run *dense;
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS];
   ldg_run *varlist[2];                                            /* [side of the list] */
+  ldg_run *shuffle[LDG_LANES];                                    /* NULL: not at this level */
 } ldg_kernels;
 
 #define LDG_BLOCK_KERNELS(name, isa)                                                                                  \

@@ -1,0 +1,10 @@
+/* shuffle: bodies that fit into 64 bytes on both sides, as many iterations at a time as fit. */
+#ifndef LDG_HOST_SHUFFLE_H
+#define LDG_HOST_SHUFFLE_H
+
+#include "kernels.h"
+
+/* Fills all of *w but `part` for lanes of `lane` bytes (1 or 4). In words why not, NULL when done. */
+const char *ldg_shuffle_of(const ldg_nest *n, int lane, ldg_shuffle *w);
+
+#endif
