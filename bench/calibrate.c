@@ -227,7 +227,7 @@ static bool open_pools(bench_pools *p, place mem[2]) {
   const int64_t fit = place_available() / 6;
   *p = (bench_pools){ .bytes = ldg_min(POOL, fit & -(1 << 20)) };
   for (int i = 0; i < 2; i++)
-    if (!place_open(&mem[i], 0, p->bytes + SLACK + p->bytes / 2, 0, false)) return false;
+    if (!place_open(&mem[i], 0, p->bytes + SLACK + p->bytes / 2, 0, 0)) return false;
   p->strided = mem[0].base, p->dense = mem[1].base;
   memset(p->strided, 1, (size_t)(p->bytes + SLACK + p->bytes / 2));
   memset(p->dense, 1, (size_t)(p->bytes + SLACK));

@@ -6,9 +6,6 @@
 #include "problem.h"
 #include <math.h>
 #include <pthread.h>
-#if defined(__x86_64__)
-#include <emmintrin.h>
-#endif
 
 /* ---- overheads ---------------------------------------------------------------------------------------------------------- */
 
@@ -181,43 +178,40 @@ static int prefetch_ahead(const bench_pools *p) {
   return distances[best];
 }
 
-/* ---- non-temporal stores ---------------------------------------------------------------------------------------------- */
+/* ---- long blocks ------------------------------------------------------------------------------------------------------- */
 
-#if defined(__x86_64__)
-static void plain_stores(char *d, const char *s, int64_t n) {
-  for (int64_t i = 0; i < n; i += 64)
-    for (int k = 0; k < 64; k += 16) {
-      _mm_store_si128((__m128i *)(void *)(d + i + k), _mm_load_si128((const __m128i *)(const void *)(s + i + k)));
-      __asm__ volatile("" ::: "memory"); /* else it becomes a call of memcpy */
-    }
-}
-static void streamed_stores(char *d, const char *s, int64_t n) {
-  for (int64_t i = 0; i < n; i += 64)
-    for (int k = 0; k < 64; k += 16)
-      _mm_stream_si128((__m128i *)(void *)(d + i + k), _mm_load_si128((const __m128i *)(const void *)(s + i + k)));
-  _mm_sfence();
-}
-
-static double stores_ns(const bench_pools *p, void (*copy)(char *, const char *, int64_t), int64_t n) {
+/* A whole run of n bytes by the dense kernel, with these thresholds. The model in use is put aside for that. */
+static double run_ns(const bench_pools *p, const ldg_model *m, int64_t libc, int64_t stream, int64_t n) {
+  ldg_model other = *m;
+  ldg_job j;
+  const ldg_nest one = { .block = n, .nd = 1, .dim = { { 1, n, n } } };
   double least = 1e18;
-  for (int i = 0; i < 4; i++) {
+  other.number[LDG_MODEL_LIBC] = libc, other.number[LDG_MODEL_STREAM] = stream;
+  ldg_model_use(&other);
+  ldg_plan_nest(&j, &one, "memcpy", NULL);
+  ldg_model_use(NULL);
+  for (int i = 0; i < 6; i++) {
+    const int64_t reps = ldg_max(1, ((int64_t)1 << 18) / n);
     const double start = calibrate_now();
-    copy(p->dense, p->strided, n);
-    if (i) least = fmin(least, calibrate_now() - start);
+    for (int64_t k = 0; k < reps; k++) j.run(&j, p->strided, p->dense, 0, 1);
+    if (i) least = fmin(least, (calibrate_now() - start) / (double)reps);
   }
   return least;
 }
 
-/* The least size from which on all sizes gain; twice the largest one measured when there is none. */
-static int64_t stream_from(const bench_pools *p) {
+/* The least size from which on all sizes gain by it; INT32_MAX when the largest does not. */
+static int64_t stream_from(const bench_pools *p, const ldg_model *m) {
   int64_t n = ldg_min((int64_t)256 << 20, p->bytes);
-  for (; n >= (int64_t)256 << 10; n /= 2)
-    if (stores_ns(p, streamed_stores, n) > 0.97 * stores_ns(p, plain_stores, n)) break;
-  return 2 * n;
+  if (run_ns(p, m, INT64_MAX, n, n) > 0.97 * run_ns(p, m, INT64_MAX, INT64_MAX, n)) return INT32_MAX;
+  while (n > (int64_t)256 << 10 && run_ns(p, m, INT64_MAX, n / 2, n / 2) <= 0.97 * run_ns(p, m, INT64_MAX, INT64_MAX, n / 2)) n /= 2;
+  return n;
 }
-#else
-static int64_t stream_from(const bench_pools *p) { return 2 * p->level[LDG_MODEL_L3]; }
-#endif
+static int64_t libc_from(const bench_pools *p, const ldg_model *m) {
+  int64_t n = p->level[LDG_MODEL_L2];
+  if (run_ns(p, m, n, INT64_MAX, n) > 0.97 * run_ns(p, m, INT64_MAX, INT64_MAX, n)) return INT32_MAX;
+  while (n > 1024 && run_ns(p, m, n / 2, INT64_MAX, n / 2) <= 0.97 * run_ns(p, m, INT64_MAX, INT64_MAX, n / 2)) n /= 2;
+  return n;
+}
 
 void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   const double ns[] = {
@@ -227,5 +221,6 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   };
   for (int i = 0; i <= LDG_MODEL_PART; i++) m->number[i] = (int64_t)(ns[i] * 1e3 + 0.5);
   m->number[LDG_MODEL_PREFETCH] = prefetch_ahead(p);
-  m->number[LDG_MODEL_STREAM] = stream_from(p);
+  m->number[LDG_MODEL_STREAM] = stream_from(p, m);
+  m->number[LDG_MODEL_LIBC] = libc_from(p, m);
 }

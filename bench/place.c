@@ -6,27 +6,30 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-bool place_open(place *p, int64_t lo, int64_t hi, int64_t shift, bool flush) {
+#define LARGE_PAGE ((int64_t)2 << 20)
+
+bool place_open(place *p, int64_t lo, int64_t hi, int64_t shift, int how) {
   const int64_t page = sysconf(_SC_PAGESIZE), need = hi - lo + shift;
-  const int64_t body = (need / page + (need % page != 0) + (need == 0)) * page;
+  const bool large = (how & PLACE_LARGE) && need >= LARGE_PAGE / 2;
+  const int64_t unit = large ? LARGE_PAGE : page, body = (need / unit + (need % unit != 0) + (need == 0)) * unit;
   *p = (place){ 0 };
-  char *map = mmap(NULL, (size_t)(body + 2 * page), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (map == MAP_FAILED) return false;
-  if (mprotect(map + page, (size_t)body, PROT_READ | PROT_WRITE) != 0) {
-    munmap(map, (size_t)(body + 2 * page));
-    return false;
-  }
-  p->first = map + page;
+  p->mapped = body + 2 * page + (large ? 2 * LARGE_PAGE : 0);
+  p->map = mmap(NULL, (size_t)p->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p->map == MAP_FAILED) return p->mapped = 0, false;
+  p->first = p->map + page;
+  if (large) p->first += -(uintptr_t)p->first & (uintptr_t)(LARGE_PAGE - 1);
   p->end = p->first + body;
-  p->mapped = body + 2 * page;
-  p->base = ldg_at(flush ? p->end - (hi - lo) : p->first + shift, -lo);
+  if (mprotect(p->first, (size_t)body, PROT_READ | PROT_WRITE) != 0) return place_close(p), false;
+#if defined(MADV_HUGEPAGE)
+  if (large) (void)madvise(p->first, (size_t)body, MADV_HUGEPAGE); /* a wish */
+#endif
+  p->base = ldg_at(how & PLACE_FLUSH ? p->end - (hi - lo) : p->first + shift, -lo);
   return true;
 }
 
 void place_close(place *p) {
   if (!p->mapped) return;
-  const int64_t page = sysconf(_SC_PAGESIZE);
-  munmap(p->first - page, (size_t)p->mapped);
+  munmap(p->map, (size_t)p->mapped);
   *p = (place){ 0 };
 }
 

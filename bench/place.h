@@ -9,12 +9,15 @@
 typedef struct place {
   char *first, *end; /* every byte that may be touched, array and slack around it */
   char *base;        /* the buffer argument: lo bytes before it, hi after it are the array */
+  char *map;
   int64_t mapped;
 } place;
 
-/* Maps an array that covers [lo, hi) around its base. It starts `shift` bytes after a forbidden page, or with `flush` ends
- * right before one. false when there is no memory. */
-bool place_open(place *p, int64_t lo, int64_t hi, int64_t shift, bool flush);
+/* Maps an array that covers [lo, hi) around its base. It starts `shift` bytes after a forbidden page, or with PLACE_FLUSH ends
+ * right before one. PLACE_LARGE: in large pages, if it fills one and the system gives them; else speed hangs on which small pages
+ * a process happened to get. false when there is no memory. */
+enum { PLACE_FLUSH = 1, PLACE_LARGE = 2 };
+bool place_open(place *p, int64_t lo, int64_t hi, int64_t shift, int how);
 void place_close(place *p); /* of a zeroed place: no-op */
 void place_fill(void *at, int64_t bytes, uint64_t *seed); /* with random bytes */
 int64_t place_available(void); /* memory that this machine could give now, in bytes */

@@ -27,14 +27,14 @@ static bool fill_array(const copy *c, const problem *p) {
 
 /* Writes what the problem touches, so that no page is the kernel's zero page. */
 static bool open_copy(copy *c, const problem *p, bool with_other, uint64_t *seed) {
-  if (!place_open(&c->packed, 0, p->size, PACKED_SHIFT, false)) return false;
+  if (!place_open(&c->packed, 0, p->size, PACKED_SHIFT, PLACE_LARGE)) return false;
   place_fill(c->packed.base, p->size, seed);
   if (with_other) {
-    if (!place_open(&c->other, 0, p->size, 0, false)) return false;
+    if (!place_open(&c->other, 0, p->size, 0, PLACE_LARGE)) return false;
     place_fill(c->other.base, p->size, seed);
   }
   if (!p->type) return true;
-  return place_open(&c->mem, p->lo, p->hi, p->shift, false) && fill_array(c, p);
+  return place_open(&c->mem, p->lo, p->hi, p->shift, PLACE_LARGE) && fill_array(c, p);
 }
 
 static int64_t footprint(const problem *p) {

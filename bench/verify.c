@@ -259,8 +259,9 @@ static void make_random(check *c) {
 
 static bool check_places(check *c) {
   problem *p = c->p;
-  bool ok = place_open(&c->mem, p->lo, p->hi, p->shift, c->flush) && place_open(&c->want, p->lo, p->hi, p->shift, c->flush) &&
-            place_open(&c->packed, -MARGIN, p->size + 64 + MARGIN, 0, c->flush);
+  const int how = c->flush ? PLACE_FLUSH : 0;
+  bool ok = place_open(&c->mem, p->lo, p->hi, p->shift, how) && place_open(&c->want, p->lo, p->hi, p->shift, how) &&
+            place_open(&c->packed, -MARGIN, p->size + 64 + MARGIN, 0, how);
   if (!ok) printf("verify %s FAILED: cannot map its memory; free some, or use --quick\n", p->name);
   if (ok) {
     make_random(c);

@@ -29,13 +29,12 @@ def row(body, isa, **params):
 
 
 def source(isa):
-    out = '#include "kernels.h"\n'
+    out = '#include "kernels.h"\n' + row("dense.inc", isa, NAME="dense")
     for name, lo, hi, head, tail in BLOCKS:
         out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail)
     for w in TRANSPOSES:
         out += row("transpose.inc", isa, NAME=f"t{w}", W=w)
     out += row("varlist.inc", isa, NAME="var")
-    out += row("dense.inc", isa, NAME="dense")
     out += "".join(row("shuffle.inc", isa, **params) for params in SHUFFLES.get(isa, []))
     out += f"const ldg_kernels ldg_kernels_{isa} = {{ \"{isa}\", ldg_k_dense_{isa},\n  {{\n"
     out += "".join(f"    LDG_BLOCK_KERNELS({n}, {isa}),\n" for n, *_ in BLOCKS) + "  },\n  {\n"

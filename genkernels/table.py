@@ -2,8 +2,8 @@
 
 A row (name, lo, hi, head, tail) moves blocks of lo..hi bytes: `head` bytes from the front, then `tail` bytes that end
 where the block ends (they overlap the head when the block is shorter than head + tail). Tails are as narrow as they can be:
-a store that crosses a cache line costs twice. lo == hi makes the block length a constant of the kernel. head == 0: a loop of
-128-byte moves to aligned places and a tail in 32-byte steps; head < 0: a call of memcpy.
+a store that crosses a cache line costs twice. lo == hi makes the block length a constant of the kernel. Words instead of a head
+say how long blocks move: loop, to aligned places; call, by memcpy; stream, past the caches. No length has one of these alone.
 """
 
 BLOCKS = [
@@ -39,8 +39,9 @@ BLOCKS = [
     ("w192", 161, 192, 160, 32),
     ("w224", 193, 224, 192, 32),
     ("w256", 225, 256, 224, 32),
-    ("loop", 257, 16383, 0, 0),
-    ("call", 16384, "INT64_MAX", -1, 0),
+    ("loop", 257, "INT64_MAX", "LDG_HEAD_LOOP", 0),
+    ("call", 257, "INT64_MAX", "LDG_HEAD_CALL", 0),
+    ("stream", 257, "INT64_MAX", "LDG_HEAD_STREAM", 0),
 ]
 
 # Element widths that have a transpose kernel; the tile of each is one cache line of elements on the source side.

@@ -30,6 +30,15 @@ static void processor(char name[64]) {
 }
 #endif
 
+bool ldg_cpu_by_amd(void) {
+#if defined(__x86_64__)
+  unsigned int r[4];
+  return __get_cpuid(0, &r[0], &r[1], &r[2], &r[3]) && r[1] == signature_AMD_ebx;
+#else
+  return false;
+#endif
+}
+
 /* ---- level ---- */
 
 #if defined(__x86_64__)

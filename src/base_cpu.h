@@ -8,6 +8,7 @@
 const char *ldg_cpu_isa(void);
 /* Is a level no better than that one? */
 bool ldg_cpu_has(const char *isa);
+bool ldg_cpu_by_amd(void);
 /* Bytes of the data cache of level 1, 2, 3 as one core sees it; a usual size where the system does not say. */
 int64_t ldg_cpu_cache(int level);
 /* One line: processor, level, caches. What was measured on one machine holds for all of the same line. */

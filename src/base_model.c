@@ -5,9 +5,14 @@
 
 #include <stdio.h>
 
-static const ldg_model builtin = {
-#include "base_model_builtin.inc"
+/* Where the makers of processors differ (libraries' memcpy, stores past the caches), a table measured on another one's misleads. */
+static const ldg_model builtin_intel = {
+#include "base_model_intel.inc"
 };
+static const ldg_model builtin_amd = {
+#include "base_model_amd.inc"
+};
+static const ldg_model *builtin(void) { return ldg_cpu_by_amd() ? &builtin_amd : &builtin_intel; }
 
 /* ---- the model in use ---- */
 
@@ -17,7 +22,7 @@ static _Atomic bool begun;
 
 /* Footprints halfway into each cache, and one far beyond the last. Of the last cache one core of many gets a share only. */
 ldg_model ldg_model_builtin(void) {
-  ldg_model m = builtin;
+  ldg_model m = *builtin();
   int64_t *l = m.level;
   l[LDG_MODEL_L1] = ldg_cpu_cache(1) / 2;
   l[LDG_MODEL_L2] = ldg_max(ldg_cpu_cache(2) / 2, 2 * l[LDG_MODEL_L1]);
@@ -38,7 +43,7 @@ static void find(void) {
 
 /* Who comes while another thread reads the file goes on without it: no lock, also not over a fork. */
 static const ldg_model *first_use(void) {
-  if (atomic_exchange_explicit(&begun, true, memory_order_relaxed)) return &builtin;
+  if (atomic_exchange_explicit(&begun, true, memory_order_relaxed)) return builtin();
   find();
   const ldg_model *none = NULL;
   atomic_store_explicit(&settled, &found, memory_order_release);

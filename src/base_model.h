@@ -32,6 +32,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_PART,     /* ns of work that make it worth to wake another thread */
   LDG_MODEL_PREFETCH, /* entries ahead to prefetch in index lists out of cache; 0: none */
   LDG_MODEL_STREAM,   /* bytes moved from which on non-temporal stores pay */
+  LDG_MODEL_LIBC,     /* bytes of one block from which on the C library's memcpy beats a loop */
   LDG_MODEL_NAMES
 } ldg_model_name;
 

@@ -1,6 +1,7 @@
 /* move: pack, unpack and copy of byte ranges, through the API and through every strategy, against the naive stream. */
 #include "random_types.h"
 #include "api.h"
+#include "base_model.h"
 #include <inttypes.h>
 
 START_TEST(random_ranges) {
@@ -60,6 +61,64 @@ START_TEST(regular_shapes) {
 END_TEST
 
 /* Items that interleave: the first few are disjoint, a later one falls onto the blocks of an earlier one. */
+/* Bodies of at most 64 bytes on either side, as shuffles take them: lists of fields, small nests, in loops and alone. */
+static sample *small_body(rng *r) {
+  const int64_t width = rng_in(r, 0, 1) ? 4 : 1, n = rng_in(r, 1, 12);
+  int64_t at[12], bl[12];
+  for (int64_t i = 0, p = 0; i < n; i++) {
+    p += width * rng_in(r, 0, 3);
+    at[i] = p, bl[i] = width * rng_in(r, 1, 3);
+    p += bl[i];
+  }
+  for (int64_t i = n - 1; i > 0 && rng_in(r, 0, 2) == 0; i--) { /* some out of order */
+    const int64_t k = rng_in(r, 0, i), t = at[i], u = bl[i];
+    at[i] = at[k], bl[i] = bl[k], at[k] = t, bl[k] = u;
+  }
+  if (rng_in(r, 0, 2)) return s_hindexed(n, bl, at, s_elem(LADING_BYTE));
+  return s_hvector(rng_in(r, 1, 5), 1, rng_in(r, 0, 1) ? 16 : -12, s_hvector(rng_in(r, 1, 3), rng_in(r, 1, 2), 3, s_elem(LADING_BYTE)));
+}
+
+START_TEST(small_bodies) {
+  rng r = rng_of(18);
+  for (int i = 0; i < 1500; i++) {
+    sample *s = small_body(&r);
+    const int64_t e = map_extent(s->map) + rng_in(&r, -2, 20), m = rng_in(&r, 1, 9);
+    if (i % 3) s = s_hvector(m, 1, e, s);
+    if (i % 3 == 2) s = s_hvector(rng_in(&r, 1, 4), 1, e * m + rng_in(&r, 0, 50), s);
+    const int64_t count = rng_in(&r, 1, 4);
+    check_moves(s, count, &r);
+    check_strategies(s, count, &r);
+    sample_free(s);
+  }
+}
+END_TEST
+
+/* Blocks long enough for the C library or for stores past the caches, where the model says that these begin early. */
+static void check_long(rng *r, int64_t libc, int64_t streamed) {
+  ldg_model m = ldg_model_builtin();
+  m.number[LDG_MODEL_LIBC] = libc, m.number[LDG_MODEL_STREAM] = streamed;
+  ldg_model_use(&m);
+  for (int i = 0; i < 24; i++) {
+    int64_t b = rng_in(r, 200, 1500), n = rng_in(r, 1, 5), at[5];
+    for (int64_t k = 0; k < n; k++) at[k] = 7000 - 1600 * k + rng_in(r, 0, 60);
+    sample *block = s_contiguous(b, s_elem(LADING_BYTE));
+    sample *s = i % 3 == 0 ? s_hvector(n, 1, b + rng_in(r, 0, 70), block) : i % 3 == 1 ? s_hindexed_block(n, 1, at, block) : block;
+    check_moves(s, 1 + i % 2, r);
+    check_strategies(s, 1 + i % 2, r);
+    sample_free(s);
+  }
+  ldg_model_use(NULL);
+}
+
+START_TEST(long_blocks) {
+  rng r = rng_of(19);
+  check_long(&r, INT64_MAX, INT64_MAX);
+  check_long(&r, 300, INT64_MAX);
+  check_long(&r, INT64_MAX, 1000);
+  check_long(&r, 700, 2000);
+}
+END_TEST
+
 START_TEST(interleaved_items) {
   rng r = rng_of(19);
   for (int i = 0; i < 600; i++) {
@@ -205,6 +264,6 @@ START_TEST(round_trip_in_fragments) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, interleaved_items, copy_between_strangers, copy_between_nests,
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, interleaved_items, copy_between_strangers, copy_between_nests,
                     copy_between_partners, bigger_streams, round_trip_in_fragments);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns a file of `lbench calibrate` into the built-in model: `model_builtin.py MODEL > src/base_model_builtin.inc`."""
+"""Turns a file of `lbench calibrate` into the built-in model: `model_builtin.py MODEL > src/base_model_MAKER.inc`."""
 import sys
 
 

@@ -79,7 +79,7 @@ typedef struct flank { int side, class; double crowd; } flank;
 static double block_after(const ldg_nest *n, const flank *s, const traces *x, int nd) {
   const double far = ldg_model_block(s->side, s->class, n->block, footprint(x, nd)), felt = crowded(&x->t[nd][s->side], s->crowd);
   if (felt <= x->t[nd][s->side].all || felt <= ldg_model_footprint(LDG_MODEL_L1)) return far;
-  return most(far, ldg_model_block(s->side, LDG_MODEL_LINE, n->block, felt));
+  return most(far, ldg_model_block(s->side, s->class, n->block, felt)); /* as far strides are: nothing is prefetched for them */
 }
 
 /* ns a block, for one side. Where lines are come back to, the first visit finds them as far as the whole nest reaches, the others

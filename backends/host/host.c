@@ -43,7 +43,12 @@ static const char *memcpy_why_not(const ldg_nest *n) {
   if (n->nd != 1 || n->dim[0].src != n->block || n->dim[0].dst != n->block) return "not dense on both sides";
   return NULL;
 }
-static void memcpy_prepare(ldg_job *j) { j->run = kernels()->dense; }
+static ldg_long *long_of(ldg_job *j) {
+  ldg_long *l = (ldg_long *)(void *)j->own;
+  *l = (ldg_long){ .libc = ldg_model_count(LDG_MODEL_LIBC), .stream = ldg_model_count(LDG_MODEL_STREAM) };
+  return l;
+}
+static void memcpy_prepare(ldg_job *j) { long_of(j), j->run = kernels()->dense; }
 
 /* A dim that is dense on one side and strided on the other, and the mirrored one: the makings of a transpose. */
 static bool transpose_dims(const ldg_nest *n, int *p, int *q) {
@@ -79,12 +84,39 @@ static void transpose_prepare(ldg_job *j) {
   j->run = kernels()->transpose[transpose_row(j->nest.block)];
 }
 
-static const char *block_why_not(const ldg_nest *n) { return n->at ? "the blocks are listed" : NULL; }
-static void block_prepare(ldg_job *j) {
-  const ldg_nest *n = &j->nest;
-  const int density = n->dim[0].dst == n->block ? LDG_DENSE_DST : n->dim[0].src == n->block ? LDG_DENSE_SRC : LDG_ANY;
-  j->run = kernels()->block[block_row(n->block)].strided[ldg_min(n->nd, 3) - 1][density];
+/* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches. */
+static void long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  const ldg_long *l = (const ldg_long *)(const void *)j->own;
+  if (l->each < l->stream / n) l->near(j, src, dst, i0, n);
+  else l->far(j, src, dst, i0, n), LDG_STREAM_FENCE();
 }
+enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1 };
+_Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blocks go by fits into a job");
+
+static const char *block_why_not(const ldg_nest *n) { return n->at ? "the blocks are listed" : NULL; }
+static ldg_run *block_kernel(const ldg_nest *n, int row) {
+  const int density = n->dim[0].dst == n->block ? LDG_DENSE_DST : n->dim[0].src == n->block ? LDG_DENSE_SRC : LDG_ANY;
+  return kernels()->block[row].strided[ldg_min(n->nd, 3) - 1][density];
+}
+
+#define FAR_SPAN (512 << 10) /* lists over more memory than this find their lines beyond the second-level cache */
+static ldg_run *list_kernel(const ldg_nest *n, int row) {
+  const int how = !n->at4 ? LDG_NEAR8 : n->span > FAR_SPAN ? LDG_FAR4 : LDG_NEAR4;
+  return kernels()->block[row].list[n->list == LDG_LIST_DST][how];
+}
+
+static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
+  const ldg_nest *n = &j->nest;
+  const int row = block_row(n->block);
+  j->run = kernel(n, row);
+  if (row < ROW_LOOP) return;
+  ldg_long *l = long_of(j);
+  l->each = n->block;
+  for (int k = 0; k < n->nd - 1; k++) l->each *= n->dim[k].n;
+  l->near = kernel(n, n->block < l->libc ? ROW_LOOP : ROW_CALL), l->far = kernel(n, ROW_STREAM);
+  j->run = long_run;
+}
+static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
 
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
@@ -95,11 +127,7 @@ static const char *list_why_not(const ldg_nest *n) {
   if (only_listed(n)) return only_listed(n);
   return n->psum ? "the blocks differ in length" : NULL;
 }
-#define FAR_SPAN (512 << 10) /* lists over more memory than this find their lines beyond the second-level cache */
-static void list_prepare(ldg_job *j) {
-  const int how = !j->nest.at4 ? LDG_NEAR8 : j->nest.span > FAR_SPAN ? LDG_FAR4 : LDG_NEAR4;
-  j->run = kernels()->block[block_row(j->nest.block)].list[j->nest.list == LDG_LIST_DST][how];
-}
+static void list_prepare(ldg_job *j) { prepare_blocks(j, list_kernel); }
 
 static const char *varlist_why_not(const ldg_nest *n) {
   if (only_listed(n)) return only_listed(n);

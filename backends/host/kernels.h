@@ -4,7 +4,7 @@
 
 #include "../backend.h"
 #include "kernel_rows.h" /* generated */
-#if defined(__AVX512F__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
@@ -16,6 +16,9 @@
 #define LDG_UNROLL _Pragma("GCC unroll 16")
 #define LDG_UNROLL_FEW _Pragma("GCC unroll 4")
 #endif
+#define LDG_HEAD_LOOP 0        /* long blocks: see table.py */
+#define LDG_HEAD_CALL (-1)
+#define LDG_HEAD_STREAM (-2)
 #define LDG_LIST_AHEAD 24      /* entries that a list kernel prefetches ahead */
 #define LDG_TRANSPOSE_PANEL 64 /* rows of a transpose panel: as many pages as the smallest first-level TLB holds */
 
@@ -28,6 +31,22 @@
 #define LDG_HAVE_SHUFFLE 0
 #endif
 
+/* 64 bytes to an aligned line, past the caches; the fence orders them before what follows. */
+#if defined(__AVX512F__)
+#define LDG_STREAM(d, s) _mm512_stream_si512((void *)(d), _mm512_loadu_si512(s))
+#elif defined(__AVX__)
+#define LDG_STREAM_HALF(d, s) _mm256_stream_si256((__m256i *)(void *)(d), _mm256_loadu_si256((const __m256i *)(const void *)(s)))
+#define LDG_STREAM(d, s) (LDG_STREAM_HALF(d, s), LDG_STREAM_HALF((d) + 32, (s) + 32))
+#elif defined(__x86_64__)
+#define LDG_STREAM_16(d, s) _mm_stream_si128((__m128i *)(void *)(d), _mm_loadu_si128((const __m128i *)(const void *)(s)))
+#define LDG_STREAM(d, s) (LDG_STREAM_16(d, s), LDG_STREAM_16((d) + 16, (s) + 16), LDG_STREAM_16((d) + 32, (s) + 32), LDG_STREAM_16((d) + 48, (s) + 48))
+#endif
+#if defined(__x86_64__)
+#define LDG_STREAM_FENCE() _mm_sfence()
+#else
+#define LDG_STREAM_FENCE() ((void)0)
+#endif
+
 typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
 
 enum { LDG_ANY, LDG_DENSE_DST, LDG_DENSE_SRC };                   /* what is known of the innermost strides */
@@ -36,6 +55,10 @@ typedef struct ldg_block_kernels {
   ldg_run *strided[3][3];                                         /* [dims - 1, 3 and more alike][density] */
   ldg_run *list[2][3];                                            /* [side of the list][how] */
 } ldg_block_kernels;
+
+/* What long blocks go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
+ * caches are better than either; of a strided or list nest also the bytes of an iteration and the kernel for each. */
+typedef struct ldg_long { int64_t libc, stream, each; ldg_run *near, *far; } ldg_long;
 
 /* What a shuffle kernel goes by, in job->own. Lanes are of 1 or 4 bytes; masks have a bit for each. */
 typedef struct ldg_shuffle {
