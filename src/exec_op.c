@@ -1,0 +1,86 @@
+/* Reductions: nests through the kernels of an op, and the walk by elements, which is the definition. */
+#include "exec_elements.h"
+#include "exec_range.h"
+
+/* ---- nests ---- */
+
+/* The innermost dim; where it is dense on both sides, its blocks are one. */
+static void row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds) {
+  if (ss == block && ds == block) block *= n, n = 1;
+  op->strided(src, dst, n, block / op->size, ss, ds);
+}
+
+static void strided(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t n) {
+  const ldg_dim *x = nest->dim;
+  const int last = nest->nd - 1;
+  int64_t at[LDG_DIMS] = { 0 };
+  if (last == 0) row(op, s, d, n, nest->block, x->src, x->dst);
+  else while (at[last] < n) {
+    row(op, s, d, x->n, nest->block, x->src, x->dst);
+    for (int k = 1; k <= last; k++) {
+      s = ldg_at(s, x[k].src), d = ldg_at(d, x[k].dst);
+      if (++at[k] < x[k].n || k == last) break;
+      s = ldg_at(s, -x[k].n * x[k].src), d = ldg_at(d, -x[k].n * x[k].dst), at[k] = 0;
+    }
+  }
+}
+
+/* Blocks of one length, or of lengths of their own. */
+static void listed(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t i0, int64_t n) {
+  const bool to_list = nest->list == LDG_LIST_DST;
+  const int64_t *at = nest->at, *sum = nest->psum;
+  if (!sum) {
+    const int64_t stride = to_list ? nest->dim->src : nest->dim->dst;
+    op->listed(to_list ? ldg_at(s, i0 * stride) : s, to_list ? d : ldg_at(d, i0 * stride), n, nest->block / op->size, at + i0, stride, to_list);
+  } else for (int64_t i = i0; i < i0 + n; i++)
+    op->strided(ldg_at(s, to_list ? sum[i] : at[i]), ldg_at(d, to_list ? at[i] : sum[i]), 1, (sum[i + 1] - sum[i]) / op->size, 0, 0);
+}
+
+void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n) {
+  if (nest->at) listed(op, nest, src, dst, i0, n);
+  else strided(op, nest, src, dst, n);
+}
+
+/* ---- the walk ---- */
+
+const ldg_op *ldg_exec_op_of(const ldg_reduction *r) {
+  return r->sig.n && r->sig.node->kind >= 0 ? ldg_plan_op(r->op, (lading_elem)r->sig.node->kind) : NULL;
+}
+
+static void reduce_split(const ldg_op *op, ldg_strand *src, ldg_strand *dst) {
+  char a[LDG_ELEMENT_MAX], b[LDG_ELEMENT_MAX];
+  ldg_scattered from, to;
+  ldg_strand_gather(src, op->size, &from), ldg_strand_gather(dst, op->size, &to);
+  ldg_scattered_read(&from, a), ldg_scattered_read(&to, b);
+  op->strided(a, b, 1, 1, 0, 0);
+  ldg_scattered_write(&to, b);
+}
+
+/* At least one element of the next n; how many. */
+static int64_t reduce_some(const ldg_op *op, ldg_strand *src, ldg_strand *dst, int64_t n) {
+  char *s, *d;
+  n = ldg_strand_whole(src, op->size, n, &s);
+  if (n) n = ldg_strand_whole(dst, op->size, n, &d);
+  if (n == 0) {
+    reduce_split(op, src, dst);
+    return 1;
+  }
+  op->strided(s, d, 1, n, 0, 0);
+  ldg_cursor_take(&src->c, n * op->size), ldg_cursor_take(&dst->c, n * op->size);
+  return n;
+}
+
+void ldg_exec_op_walk(const ldg_reduction *r, const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) {
+  ldg_rep sr, dr;
+  ldg_strand s, d;
+  ldg_elements e;
+  if (lo == hi) return;
+  ldg_strand_open(&s, src, &sr, lo), ldg_strand_open(&d, dst, &dr, lo);
+  ldg_elements_seek(&e, r->sig, LDG_PACKED, lo, NULL);
+  while (lo < hi) {
+    const ldg_op *op = ldg_plan_op(r->op, e.kind);
+    const int64_t n = reduce_some(op, &s, &d, ldg_min(e.n, (hi - lo) / op->size));
+    lo += n * op->size;
+    ldg_elements_take(&e, n);
+  }
+}
