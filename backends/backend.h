@@ -32,10 +32,10 @@ typedef struct ldg_strategy {
  * source and destination never overlap. No element needs to be aligned. */
 typedef struct ldg_op {
   int64_t size;                                     /* packed bytes of an element */
-  /* n blocks of m dense elements, ss and ds bytes apart */
-  void (*strided)(const char *src, char *dst, int64_t n, int64_t m, int64_t ss, int64_t ds);
-  /* the same where block i is at at[i] on one side (of the destination: to_list), at i * stride on the other */
-  void (*listed)(const char *src, char *dst, int64_t n, int64_t m, const int64_t *at, int64_t stride, bool to_list);
+  void (*dense)(const char *src, char *dst, int64_t n);
+  void (*strided)(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds); /* n single elements, ss and ds bytes apart */
+  /* the same where element i is at at[i] on one side (of the destination: to_list), at i * stride on the other */
+  void (*listed)(const char *src, char *dst, int64_t n, const int64_t *at, int64_t stride, bool to_list);
 } ldg_op;
 
 typedef struct ldg_backend {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops] --out F.c`.
+"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops] --out F.c`,
+`gen.py --ops --out F.c`.
 
 Generated files hold no logic: each row defines its parameters and includes a kernel body from this folder.
 """
@@ -51,7 +52,8 @@ def header(levels):
 def row(body, isa, **params):
     """One kernel: define the parameters, include the body, which undefines them."""
     defs = "".join(f"#define K_{k} {v}\n" for k, v in params.items())
-    return f"{defs}#define K_ISA {isa}\n#include \"{HERE / body}\"\n"
+    level = f"#define K_ISA {isa}\n" if isa else ""
+    return f"{defs}{level}#include \"{HERE / body}\"\n"
 
 
 def source(isa):
@@ -69,10 +71,13 @@ def source(isa):
 
 
 def op_source(isa):
+    """The dense kernels of a level and its table; without a level, what the tables of all share."""
     out = '#include "op_carriers.h"\n'
     for name, _, carrier, expr in op_kernels():
         kind, size, how = CARRIERS[carrier]
         out += row("op.inc", isa, NAME=name, TYPE=kind, SIZE=f"((int64_t)({size}))", HOW=how, **{"EXPR(a, b)": f"({expr})"})
+    if not isa:
+        return out
     rows = "".join(f"    LDG_OP_KERNELS({name}, {isa}),\n" for name, *_ in op_kernels())
     return out + f"const ldg_ops ldg_ops_{isa} = {{ \"{isa}\", {{\n{rows}  }} }};\n"
 
@@ -85,9 +90,9 @@ def main():
     p.add_argument("--levels", type=lambda s: s.split(","), default=["base"], help="the levels that are built, worst first")
     p.add_argument("--out", required=True)
     a = p.parse_args()
-    if a.header == bool(a.isa):
-        p.error("say either --header or --isa")
-    text = STAMP.format(args="--header" if a.header else f"--isa {a.isa}" + " --ops" * a.ops)
+    if a.header == bool(a.isa or a.ops):
+        p.error("say either --header or --isa or --ops")
+    text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] * bool(a.isa) + ["--ops"] * a.ops))
     make = op_source if a.ops else source
     pathlib.Path(a.out).write_text(text + (header(a.levels) if a.header else make(a.isa)))
 

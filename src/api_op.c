@@ -47,7 +47,7 @@ int lading_pack_op(const lading_type *type, int64_t count, const void *mem, void
   if (op == LADING_REPLACE) return lading_pack(type, count, mem, packed, lo, hi);
   const ldg_op *k = run_op(type, count, lo, hi, op);
   if (!k) return move_op(type, count, LDG_PACK, mem, packed, lo, hi, op);
-  k->strided(ldg_at(mem, type->rep->first + lo), packed, 1, (hi - lo) / k->size, 0, 0);
+  k->dense(ldg_at(mem, type->rep->first + lo), packed, (hi - lo) / k->size);
   return LADING_OK;
 }
 
@@ -55,7 +55,7 @@ int lading_unpack_op(const lading_type *type, int64_t count, void *mem, const vo
   if (op == LADING_REPLACE) return lading_unpack(type, count, mem, packed, lo, hi);
   const ldg_op *k = run_op(type, count, lo, hi, op);
   if (!k) return move_op(type, count, LDG_UNPACK, mem, packed, lo, hi, op);
-  k->strided(packed, ldg_at(mem, type->rep->first + lo), 1, (hi - lo) / k->size, 0, 0);
+  k->dense(packed, ldg_at(mem, type->rep->first + lo), (hi - lo) / k->size);
   return LADING_OK;
 }
 

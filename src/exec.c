@@ -10,7 +10,7 @@ static char *to(const ldg_way *w, const char *mem, const char *packed) {
 }
 
 static void leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
-  if (w->op) w->op->strided(from(w, mem, packed), to(w, mem, packed), 1, n / w->op->size, 0, 0);
+  if (w->op) w->op->dense(from(w, mem, packed), to(w, mem, packed), n / w->op->size);
   else memcpy(to(w, mem, packed), from(w, mem, packed), (size_t)n);
 }
 

@@ -4,10 +4,11 @@
 
 /* ---- nests ---- */
 
-/* The innermost dim; where it is dense on both sides, its blocks are one. */
+/* The innermost dim: elements one by one, or blocks of them; where it is dense on both sides, one block. */
 static void row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds) {
   if (ss == block && ds == block) block *= n, n = 1;
-  op->strided(src, dst, n, block / op->size, ss, ds);
+  if (block == op->size) op->strided(src, dst, n, ss, ds);
+  else for (const int64_t m = block / op->size; n > 0; n--, src = ldg_at(src, ss), dst = ldg_at(dst, ds)) op->dense(src, dst, m);
 }
 
 static void strided(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t n) {
@@ -28,12 +29,15 @@ static void strided(const ldg_op *op, const ldg_nest *nest, const char *s, char 
 /* Blocks of one length, or of lengths of their own. */
 static void listed(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t i0, int64_t n) {
   const bool to_list = nest->list == LDG_LIST_DST;
-  const int64_t *at = nest->at, *sum = nest->psum;
-  if (!sum) {
-    const int64_t stride = to_list ? nest->dim->src : nest->dim->dst;
-    op->listed(to_list ? ldg_at(s, i0 * stride) : s, to_list ? d : ldg_at(d, i0 * stride), n, nest->block / op->size, at + i0, stride, to_list);
-  } else for (int64_t i = i0; i < i0 + n; i++)
-    op->strided(ldg_at(s, to_list ? sum[i] : at[i]), ldg_at(d, to_list ? at[i] : sum[i]), 1, (sum[i + 1] - sum[i]) / op->size, 0, 0);
+  const int64_t *at = nest->at, *sum = nest->psum, stride = to_list ? nest->dim->src : nest->dim->dst;
+  if (!sum && nest->block == op->size) {
+    op->listed(to_list ? ldg_at(s, i0 * stride) : s, to_list ? d : ldg_at(d, i0 * stride), n, at + i0, stride, to_list);
+    return;
+  }
+  for (int64_t i = i0; i < i0 + n; i++) {
+    const int64_t len = sum ? sum[i + 1] - sum[i] : nest->block, line = sum ? sum[i] : i * stride;
+    op->dense(ldg_at(s, to_list ? line : at[i]), ldg_at(d, to_list ? at[i] : line), len / op->size);
+  }
 }
 
 void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n) {
@@ -52,7 +56,7 @@ static void reduce_split(const ldg_op *op, ldg_strand *src, ldg_strand *dst) {
   ldg_scattered from, to;
   ldg_strand_gather(src, op->size, &from), ldg_strand_gather(dst, op->size, &to);
   ldg_scattered_read(&from, a), ldg_scattered_read(&to, b);
-  op->strided(a, b, 1, 1, 0, 0);
+  op->dense(a, b, 1);
   ldg_scattered_write(&to, b);
 }
 
@@ -65,7 +69,7 @@ static int64_t reduce_some(const ldg_op *op, ldg_strand *src, ldg_strand *dst, i
     reduce_split(op, src, dst);
     return 1;
   }
-  op->strided(s, d, 1, n, 0, 0);
+  op->dense(s, d, n);
   ldg_cursor_take(&src->c, n * op->size), ldg_cursor_take(&dst->c, n * op->size);
   return n;
 }
