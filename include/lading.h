@@ -197,6 +197,18 @@ LADING_API int lading_pack_op(const lading_type *type, int64_t count, const void
 LADING_API int lading_unpack_op(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op);
 LADING_API int lading_copy_op(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi, lading_op op);
 
+/* The external32 representation (MPI-4.1 section 14.5.2): big-endian, no padding, the same everywhere. Elements take their packed
+ * bytes, but: a long double 16 (IEEE binary128), the long of a LONG_INT 4. 16-bit floats, which MPI does not have, take 2,
+ * pairs the bytes of their parts. Elements that are BYTE or CHAR (such as those of a parsed tree) move as they are. */
+LADING_API int lading_external32_size(const lading_type *type, int64_t count, int64_t *n);
+/* Converts exactly the external bytes [lo, hi) of the stream of `count` items at `mem`; `packed` is the place of byte lo. Ranges
+ * compose as those of pack and unpack do, also inside of elements: an unpack writes only bytes that it was given.
+ * ERR_UNSUPPORTED: a long in [lo, hi) does not fit in 4 bytes (MPI_ERR_CONVERSION); lo or hi of an unpack cuts an element with
+ * a long double or a long, which only converts whole; the machine's long double is of no known format. A binary128 is rounded
+ * to nearest, ties to even. ERR_RANGE unless 0 <= lo <= hi <= the external size; ERR_ARG, ERR_OVERFLOW, those of commit. */
+LADING_API int lading_pack_external32(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi);
+LADING_API int lading_unpack_external32(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi);
+
 /* ---- segments, for RMA, sendmsg, preadv/pwritev, MPIX_Type_iov ------------------------------------------------- */
 
 /* The number of maximal contiguous runs of `count` items, in stream order; runs merge across items. */

@@ -23,6 +23,10 @@ void ldg_exec_op_walk(const ldg_reduction *r, const ldg_side *src, const ldg_sid
 /* The op when all elements are of one kind, else NULL. */
 const ldg_op *ldg_exec_op_of(const ldg_reduction *r);
 
+/* External32 bytes [lo, hi) of the elements `sig` on that side, written or read at `packed`. ERR_UNSUPPORTED, and nothing was
+ * written: a long beyond 4 bytes (pack), an element cut that cannot be put together from parts (unpack). */
+int ldg_exec_external(const ldg_side *side, ldg_sig sig, int dir, const char *packed, int64_t lo, int64_t hi);
+
 /* Segments of `count` items: runs in stream order, merged across items. ERR_OVERFLOW, ERR_NOMEM. */
 int ldg_exec_segments(const ldg_side *s, int64_t *n);
 int ldg_exec_iov(const ldg_side *s, int64_t first, struct iovec *iov, int64_t max, int64_t *got);

@@ -1,59 +1,10 @@
 /* op: reductions while packing, unpacking and copying, against a scalar judge of every element of the naive stream. */
 #include "random_types.h"
-#include "api.h"
-#include "ref_op.h"
-#include <inttypes.h>
-
-/* ---- a side: elements of a stream in a buffer ---- */
-
-typedef struct side {
-  const lading_type *type;
-  const char *spell;
-  int64_t count, n;          /* items, elements */
-  stream *x;
-  int *kind;                 /* of the n elements */
-  int64_t *pos;              /* n + 1 packed offsets where they start */
-  buffer b;
-} side;
-
-static char *base_of(const side *s) { return at_offset(s->b.data, -s->x->lo); }
-
-static void get_element(const side *s, int64_t i, char *out) {
-  for (int64_t k = s->pos[i]; k < s->pos[i + 1]; k++) *out++ = s->b.data[s->x->at[k] - s->x->lo];
-}
-static void put_element(side *s, int64_t i, const char *in) {
-  for (int64_t k = s->pos[i]; k < s->pos[i + 1]; k++) s->b.data[s->x->at[k] - s->x->lo] = *in++;
-}
-
-static void side_fill(side *s, rng *r) {
-  char e[32];
-  buffer_fill(&s->b, rng_next(r));
-  for (int64_t i = 0; i < s->n; i++) some_element(r, s->kind[i], e), put_element(s, i, e);
-}
-
-static side side_of_kinds(const lading_type *t, const char *spell, int64_t count, stream *x, int64_t n, int *kind, rng *r) {
-  side s = { t, spell, count, n, x, kind, malloc((size_t)(n + 1) * sizeof(int64_t)), buffer_new(x->hi - x->lo) };
-  s.pos[0] = 0;
-  for (int64_t i = 0; i < n; i++) s.pos[i + 1] = s.pos[i] + elem_size(kind[i]);
-  side_fill(&s, r);
-  return s;
-}
-
-static side side_of(const sample *s, int64_t count, rng *r) {
-  int *kind = malloc((size_t)(count * s->map->n + 1) * sizeof *kind);
-  for (int64_t i = 0; i < count * s->map->n; i++) kind[i] = s->map->e[i % s->map->n].kind;
-  return side_of_kinds(s->type, s->spell, count, stream_of(s->map, count), count * s->map->n, kind, r);
-}
-
-static void side_free(side *s) {
-  ck_assert(buffer_guards(&s->b));
-  buffer_free(&s->b);
-  stream_free(s->x);
-  free(s->kind);
-  free(s->pos);
-}
+#include "elements.h"
 
 /* ---- the checks ---- */
+
+static const char *const op_names[] = { "replace", "sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "minloc", "maxloc" };
 
 /* Values for all elements of the stream, packed. */
 static buffer packed_values(const side *s, rng *r) {
@@ -67,20 +18,6 @@ static void reduce_element(int op, int kind, const char *a, char *b) {
   else ref_op(op, kind, a, b);
 }
 
-static void same_bytes(const char *what, const buffer *want, const buffer *got, const side *s, int op, int64_t lo, int64_t hi) {
-  ck_assert(buffer_guards(want) && buffer_guards(got));
-  if (memcmp(want->data, got->data, (size_t)got->n) == 0) return;
-  for (int64_t i = 0; i < got->n; i++)
-    ck_assert_msg(want->data[i] == got->data[i], "%s %d of [%" PRId64 ", %" PRId64 ") of %s x %" PRId64 ": byte %" PRId64 " is %02x, not %02x", what, op, lo,
-                  hi, s->spell, s->count, i, (unsigned char)got->data[i], (unsigned char)want->data[i]);
-}
-
-static buffer copy_of(const buffer *b) {
-  buffer c = buffer_new(b->n);
-  memcpy(c.data, b->data, (size_t)b->n);
-  return c;
-}
-
 /* Elements [i, j), in `parts` calls. */
 static void check_unpack(side *s, const buffer *packed, int op, int64_t i, int64_t j, int64_t parts) {
   buffer before = copy_of(&s->b), want;
@@ -92,7 +29,7 @@ static void check_unpack(side *s, const buffer *packed, int op, int64_t i, int64
     const int64_t lo = s->pos[i + (j - i) * p / parts], hi = s->pos[i + (j - i) * (p + 1) / parts];
     ck_assert_int_eq(lading_unpack_op(s->type, s->count, base_of(s), packed->data + lo, lo, hi, (lading_op)op), LADING_OK);
   }
-  same_bytes("unpack_op", &want, &s->b, s, op, s->pos[i], s->pos[j]);
+  same_bytes(op_names[op], &want, &s->b, s, s->pos[i], s->pos[j]);
   buffer_free(&want);
   buffer_free(&before);
 }
@@ -103,8 +40,8 @@ static void check_pack(side *s, buffer *packed, int op, int64_t i, int64_t j) {
   char e[32];
   for (int64_t k = i; k < j; k++) get_element(s, k, e), reduce_element(op, s->kind[k], e, want.data + s->pos[k]);
   ck_assert_int_eq(lading_pack_op(s->type, s->count, base_of(s), packed->data + lo, lo, hi, (lading_op)op), LADING_OK);
-  same_bytes("pack_op", &want, packed, s, op, lo, hi);
-  same_bytes("the source of pack_op", &mem, &s->b, s, op, lo, hi);
+  same_bytes(op_names[op], &want, packed, s, lo, hi);
+  same_bytes("the source of pack_op", &mem, &s->b, s, lo, hi);
   buffer_free(&want);
   buffer_free(&mem);
 }
@@ -123,7 +60,7 @@ static void check_op(side *s, int op, int ranges, rng *r) {
       buffer before = copy_of(&s->b);
       ck_assert_int_eq(lading_unpack_op(s->type, s->count, base_of(s), packed.data, cut, s->pos[s->n], (lading_op)op), LADING_ERR_ARG);
       ck_assert_int_eq(lading_unpack_op(s->type, s->count, base_of(s), packed.data, 0, cut, (lading_op)op), LADING_ERR_ARG);
-      same_bytes("refused", &before, &s->b, s, op, cut, cut);
+      same_bytes("refused", &before, &s->b, s, cut, cut);
       buffer_free(&before);
     }
   buffer_free(&packed);
@@ -135,31 +72,14 @@ static void check_refused(side *s, int op, rng *r) {
   ck_assert_int_eq(lading_pack_op(s->type, s->count, base_of(s), packed.data, 0, n, (lading_op)op), LADING_ERR_UNSUPPORTED);
   ck_assert_int_eq(lading_unpack_op(s->type, s->count, base_of(s), packed.data, 0, n, (lading_op)op), LADING_ERR_UNSUPPORTED);
   ck_assert_int_eq(lading_copy_op(s->type, s->count, packed.data, s->type, s->count, base_of(s), 0, 0, (lading_op)op), LADING_ERR_UNSUPPORTED);
-  same_bytes("refused", &before, &packed, s, op, 0, n);
-  same_bytes("refused", &mem, &s->b, s, op, 0, n);
+  same_bytes("refused", &before, &packed, s, 0, n);
+  same_bytes("refused", &mem, &s->b, s, 0, n);
   buffer_free(&packed);
   buffer_free(&before);
   buffer_free(&mem);
 }
 
 /* ---- the matrix ---- */
-
-enum { SHAPES = 9 };
-static sample *shape(int which, int kind) {
-  int64_t lb, x;
-  lading_type_extent(lading_elem_type((lading_elem)kind), &lb, &x);
-  switch (which) {
-  case 0: return s_elem(kind);
-  case 1: return s_contiguous(37, s_elem(kind));
-  case 2: return s_vector(19, 1, 3, s_elem(kind));
-  case 3: return s_vector(5, 7, 9, s_elem(kind));
-  case 4: return s_indexed_block(9, 1, LIST(5, 0, 3, 30, 11, 12, 40, 20, 25), s_elem(kind));
-  case 5: return s_indexed(5, LIST(3, 1, 0, 9, 2), LIST(0, 50, 3, 20, 9), s_elem(kind));
-  case 6: return s_hvector(6, 1, x, s_vector(5, 1, 6, s_elem(kind)));
-  case 7: return s_resized(S_STRUCT(3, LIST(2, 1, 3), LIST(3 * x, 0, 7 * x), s_elem(kind), s_elem(kind), s_elem(kind)), 0, 11 * x);
-  default: return s_subarray(3, LIST(4, 5, 6), LIST(3, 2, 4), LIST(1, 2, 1), LADING_ORDER_FORTRAN, s_elem(kind));
-  }
-}
 
 START_TEST(every_op_on_every_element) {
   rng r = rng_of(41);
@@ -314,17 +234,6 @@ START_TEST(random_ranges) {
 }
 END_TEST
 
-/* Types that no constructor makes, but a decoder may: elements cut into pieces anywhere. */
-static lading_type *cut_type(const int64_t *at, int64_t n, ldg_sig sig, rng *r) {
-  stream *x = stream_of_offsets(at, n);
-  lading_type *bytes = respelled(x, (int)rng_in(r, 0, RESPELLINGS - 1), r), *t = NULL;
-  const ldg_bounds bounds = { .lb = bytes->lb, .ub = bytes->ub, .any = true };
-  ck_assert_int_eq(ldg_build_make(ldg_rep_ref(bytes->rep), sig, bounds, 1, &t), LADING_OK);
-  lading_type_free(bytes);
-  stream_free(x);
-  return t;
-}
-
 START_TEST(split_elements) {
   rng r = rng_of(44);
   static const int kinds[] = { LADING_INT32, LADING_UINT64, LADING_2INT, LADING_INT16, LADING_SHORT_INT };
@@ -359,8 +268,8 @@ static void check_copy(side *a, side *b, int op, int64_t i, int64_t j) {
   want = copy_of(&b->b);
   memcpy(b->b.data, before.data, (size_t)before.n);
   ck_assert_int_eq(lading_copy_op(a->type, a->count, base_of(a), b->type, b->count, base_of(b), a->pos[i], a->pos[j], (lading_op)op), LADING_OK);
-  same_bytes("copy_op", &want, &b->b, b, op, a->pos[i], a->pos[j]);
-  same_bytes("the source of copy_op", &from, &a->b, a, op, a->pos[i], a->pos[j]);
+  same_bytes(op_names[op], &want, &b->b, b, a->pos[i], a->pos[j]);
+  same_bytes("the source of copy_op", &from, &a->b, a, a->pos[i], a->pos[j]);
   buffer_free(&want);
   buffer_free(&before);
   buffer_free(&from);
