@@ -119,6 +119,22 @@ START_TEST(what_is_no_op_or_no_element) {
 }
 END_TEST
 
+/* Only the first use of a type may want memory. */
+START_TEST(without_memory) {
+  sample *t = s_vector(7, 1, 1234567, s_elem(LADING_INT16));
+  int16_t in[7] = { 1 };
+  ldg_alloc_fail(0);
+  ck_assert_int_eq(lading_unpack_op(t->type, 1, in, in, 0, 14, LADING_SUM), LADING_ERR_NOMEM);
+  ck_assert_int_eq(lading_unpack_external32(t->type, 1, in, in, 0, 14), LADING_ERR_NOMEM);
+  ldg_alloc_fail(-1);
+  ck_assert_int_eq(lading_type_commit(t->type), LADING_OK);
+  ldg_alloc_fail(0);
+  ck_assert_int_eq(lading_unpack_op(t->type, 1, in, in + 1, 0, 2, LADING_SUM), LADING_OK);
+  ldg_alloc_fail(-1);
+  sample_free(t);
+}
+END_TEST
+
 /* ---- values ---- */
 
 START_TEST(signed_overflow_wraps) {
@@ -359,7 +375,7 @@ START_TEST(bytes_take_the_other_side) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("op", argc, argv, every_op_on_every_element, what_is_no_op_or_no_element, signed_overflow_wraps, nan_and_zero, halves,
+  return CHECK_MAIN("op", argc, argv, every_op_on_every_element, what_is_no_op_or_no_element, without_memory, signed_overflow_wraps, nan_and_zero, halves,
                     pairs_take_the_lower_index, coinciding_destinations, random_ranges, split_elements, copy_between_layouts,
                     copy_between_strangers, copy_of_mixed_types, bytes_take_the_other_side);
 }
