@@ -103,14 +103,9 @@ void ldg_exec(const ldg_plan *p, int64_t count, int dir, const char *mem, const 
   run(p, count, &move[dir], mem, packed, lo, hi);
 }
 
-/* Elements that no block splits are reduced by the plan, all others one by one. */
+/* Elements of one kind that no block splits are reduced by the plan, all others element by element. */
 void ldg_exec_op(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   const ldg_way w = { dir, ldg_exec_op_of(r) };
-  if (w.op && !p->one.thin && ldg_plan_grain(p) % w.op->size == 0) {
-    run(p, count, &w, mem, packed, lo, hi);
-    return;
-  }
-  const ldg_rep stream = LDG_REP_BYTES(hi);
-  const ldg_side side = { p->layout->rep, count, p->extent, mem }, line = { &stream, 1, hi, ldg_at(packed, -lo) };
-  ldg_exec_op_walk(r, dir == LDG_PACK ? &side : &line, dir == LDG_PACK ? &line : &side, lo, hi);
+  if (w.op && !p->one.thin && ldg_plan_grain(p) % w.op->size == 0) run(p, count, &w, mem, packed, lo, hi);
+  else ldg_exec_op_items(p, count, dir, r, mem, ldg_at(packed, -lo), lo, hi);
 }
