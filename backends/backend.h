@@ -31,7 +31,22 @@ typedef struct ldg_strategy {
   void (*prepare)(ldg_job *job);                    /* job->nest is set */
 } ldg_strategy;
 
-typedef struct ldg_backend { const char *name; const ldg_strategy *strategies; int n; } ldg_backend;
+/* Destination elements become op(source, destination), one after the other, in stream order, so that destinations may coincide;
+ * source and destination never overlap. No element needs to be aligned. */
+typedef struct ldg_op {
+  int64_t size;                                     /* packed bytes of an element */
+  void (*dense)(const char *src, char *dst, int64_t n);
+  void (*strided)(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds); /* n single elements, ss and ds bytes apart */
+  /* the same where element i is at at[i] on one side (of the destination: to_list), at i * stride on the other */
+  void (*listed)(const char *src, char *dst, int64_t n, const int64_t *at, int64_t stride, bool to_list);
+} ldg_op;
+
+typedef struct ldg_backend {
+  const char *name;
+  const ldg_strategy *strategies;
+  int n;
+  const ldg_op *(*op)(lading_op op, lading_elem e); /* NULL where MPI does not define it, and for LADING_REPLACE */
+} ldg_backend;
 
 extern const ldg_backend ldg_backend_host;
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 --out F.c`.
+"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops] --out F.c`,
+`gen.py --ops --out F.c`.
 
 Generated files hold no logic: each row defines its parameters and includes a kernel body from this folder.
 """
@@ -7,17 +8,43 @@ import argparse
 import pathlib
 import sys
 
-from table import BLOCKS, ISAS, SHUFFLES, TRANSPOSES
+from table import BLOCKS, CARRIERS, ISAS, OP_ISAS, OPS, SHUFFLES, TRANSPOSES, WIDE
 
 HERE = pathlib.Path(__file__).resolve().parent
 STAMP = "/* made by genkernels/gen.py {args}; edit genkernels/table.py instead */\n"
+
+
+def op_kernels():
+    """One per op and carrier: (name, op, carrier, expression), in the order of the table."""
+    seen = {}
+    for op, expr, elems in OPS:
+        for _, carrier in elems:
+            seen.setdefault(f"{op.lower()}_{carrier}", (op, carrier, expr))
+    return [(name, *row) for name, row in seen.items()]
+
+
+def op_table(names):
+    """Rows of [op][elem]: the kernel's number from 1 on, 0 where the op is not defined."""
+    out = ""
+    for op in dict.fromkeys(op for op, *_ in OPS):
+        cells = [f"[LADING_{e}] = {names.index(f'{op.lower()}_{c}') + 1}" for o, _, elems in OPS if o == op for e, c in elems]
+        out += f"  [LADING_{op}] = {{ {', '.join(cells)} }}, \\\n"
+    return out
+
+
+def op_levels(levels):
+    return [level for level in levels if level in OP_ISAS] or levels
 
 
 def header(levels):
     rows = "".join(f'  {{ "{n}", {lo}, {hi} }}, \\\n' for n, lo, hi, _, _ in BLOCKS)
     widths = "".join(f"  {w}, \\\n" for w in TRANSPOSES)
     best_first = ", ".join(f"&ldg_kernels_{level}" for level in reversed(levels))
+    ops_first = ", ".join(f"&ldg_ops_{level}" for level in reversed(op_levels(levels)))
+    names = [name for name, *_ in op_kernels()]
     return (f"#define LDG_LEVELS {best_first}\n"
+            f"#define LDG_OP_LEVELS {ops_first}\n"
+            f"#define LDG_OP_ROWS {len(names)}\n#define LDG_OP_TABLE \\\n{op_table(names)}\n"
             f"#define LDG_BLOCK_ROWS {len(BLOCKS)}\n#define LDG_BLOCK_ROW_TABLE \\\n{rows}\n"
             f"#define LDG_TRANSPOSE_ROWS {len(TRANSPOSES)}\n#define LDG_TRANSPOSE_WIDTHS \\\n{widths}\n")
 
@@ -25,35 +52,50 @@ def header(levels):
 def row(body, isa, **params):
     """One kernel: define the parameters, include the body, which undefines them."""
     defs = "".join(f"#define K_{k} {v}\n" for k, v in params.items())
-    return f"{defs}#define K_ISA {isa}\n#include \"{HERE / body}\"\n"
+    level = f"#define K_ISA {isa}\n" if isa else ""
+    return f"{defs}{level}#include \"{HERE / body}\"\n"
 
 
 def source(isa):
     out = '#include "kernels.h"\n' + row("dense.inc", isa, NAME="dense")
     for name, lo, hi, head, tail in BLOCKS:
-        out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail)
+        out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail, WIDE=int(lo > WIDE))
     for w in TRANSPOSES:
         out += row("transpose.inc", isa, NAME=f"t{w}", W=w)
     out += row("varlist.inc", isa, NAME="var")
     out += "".join(row("shuffle.inc", isa, **params) for params in SHUFFLES.get(isa, []))
     out += f"const ldg_kernels ldg_kernels_{isa} = {{ \"{isa}\", ldg_k_dense_{isa},\n  {{\n"
-    out += "".join(f"    LDG_BLOCK_KERNELS({n}, {isa}),\n" for n, *_ in BLOCKS) + "  },\n  {\n"
+    out += "".join(f"    LDG_{'WIDE_' * (lo > WIDE)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, *_ in BLOCKS) + "  },\n  {\n"
     out += "".join(f"    ldg_k_t{w}_{isa},\n" for w in TRANSPOSES) + "  },\n"
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     return out + f"  {{ ldg_k_var_src_{isa}, ldg_k_var_dst_{isa} }},\n  {{ {shuffles} }}\n}};\n"
+
+
+def op_source(isa):
+    """The dense kernels of a level and its table; without a level, what the tables of all share."""
+    out = '#include "op_carriers.h"\n'
+    for name, _, carrier, expr in op_kernels():
+        kind, size, how = CARRIERS[carrier]
+        out += row("op.inc", isa, NAME=name, TYPE=kind, SIZE=f"((int64_t)({size}))", HOW=how, **{"EXPR(a, b)": f"({expr})"})
+    if not isa:
+        return out
+    rows = "".join(f"    LDG_OP_KERNELS({name}, {isa}),\n" for name, *_ in op_kernels())
+    return out + f"const ldg_ops ldg_ops_{isa} = {{ \"{isa}\", {{\n{rows}  }} }};\n"
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--header", action="store_true")
     p.add_argument("--isa", choices=ISAS)
+    p.add_argument("--ops", action="store_true", help="the reductions instead of the movers")
     p.add_argument("--levels", type=lambda s: s.split(","), default=["base"], help="the levels that are built, worst first")
     p.add_argument("--out", required=True)
     a = p.parse_args()
-    if a.header == bool(a.isa):
-        p.error("say either --header or --isa")
-    text = STAMP.format(args="--header" if a.header else f"--isa {a.isa}")
-    pathlib.Path(a.out).write_text(text + (header(a.levels) if a.header else source(a.isa)))
+    if a.header == bool(a.isa or a.ops):
+        p.error("say either --header or --isa or --ops")
+    text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] * bool(a.isa) + ["--ops"] * a.ops))
+    make = op_source if a.ops else source
+    pathlib.Path(a.out).write_text(text + (header(a.levels) if a.header else make(a.isa)))
 
 
 if __name__ == "__main__":

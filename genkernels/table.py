@@ -44,6 +44,8 @@ BLOCKS = [
     ("stream", 257, "INT64_MAX", "LDG_HEAD_STREAM", 0),
 ]
 
+WIDE = 32  # bytes; beyond, a row has no kernels of its own for dense sides
+
 # Element widths that have a transpose kernel; the tile of each is one cache line of elements on the source side.
 TRANSPOSES = [1, 2, 4, 8, 12, 16, 24, 32]
 
@@ -59,3 +61,49 @@ SHUFFLES = {
 
 # The build compiles one file per level (flags in meson.build), src/base_cpu.c picks one.
 ISAS = ["base", "v2", "v3", "v4", "neon"]
+
+# ---- reductions ----
+
+# How an element is held in registers: name, C type, packed bytes, how it is read and written (a K_GET_ and a K_PUT_ of op.inc).
+CARRIERS = {
+    "i8": ("int8_t", "1", "PLAIN"), "i16": ("int16_t", "2", "PLAIN"), "i32": ("int32_t", "4", "PLAIN"), "i64": ("int64_t", "8", "PLAIN"),
+    "u8": ("uint8_t", "1", "PLAIN"), "u16": ("uint16_t", "2", "PLAIN"), "u32": ("uint32_t", "4", "PLAIN"), "u64": ("uint64_t", "8", "PLAIN"),
+    "f16": ("float", "2", "F16"), "bf16": ("float", "2", "BF16"),
+    "f": ("float", "4", "PLAIN"), "d": ("double", "8", "PLAIN"), "l": ("long double", "sizeof(long double)", "LONG"),
+    "cf": ("float _Complex", "8", "PLAIN"), "cd": ("double _Complex", "16", "PLAIN"),
+    "cl": ("long double _Complex", "2 * sizeof(long double)", "LONG2"),
+    "fi": ("ldg_fi", "8", "PAIR"), "di": ("ldg_di", "12", "PAIR"), "li": ("ldg_li", "4 + sizeof(long)", "PAIR"), "ii": ("ldg_ii", "8", "PAIR"),
+    "si": ("ldg_si", "6", "PAIR"), "ldi": ("ldg_ldi", "4 + sizeof(long double)", "LONGPAIR"),
+}
+
+SIGNED = [("INT8", "i8"), ("INT16", "i16"), ("INT32", "i32"), ("INT64", "i64")]
+UNSIGNED = [("UINT8", "u8"), ("UINT16", "u16"), ("UINT32", "u32"), ("UINT64", "u64")]
+BITS = [("INT8", "u8"), ("INT16", "u16"), ("INT32", "u32"), ("INT64", "u64")] + UNSIGNED  # where the sign makes no difference
+BOOL, BYTE = [("BOOL", "u8")], [("BYTE", "u8")]
+HALVES = [("FLOAT16", "f16"), ("BFLOAT16", "bf16")]
+FLOATS = HALVES + [("FLOAT", "f"), ("DOUBLE", "d"), ("LONG_DOUBLE", "l")]
+COMPLEX = [("C_FLOAT", "cf"), ("C_DOUBLE", "cd"), ("C_LONG_DOUBLE", "cl")]
+PAIRS = [("FLOAT_INT", "fi"), ("DOUBLE_INT", "di"), ("LONG_INT", "li"), ("2INT", "ii"), ("SHORT_INT", "si"), ("LONG_DOUBLE_INT", "ldi")]
+
+# (op, b = what it makes of a, from the source, and b, which is there; elements and their carriers): what MPI-4.1 sections 6.9.2 and
+# 6.9.4 define, and nothing else. Integers wrap: they are unsigned, and never narrower than unsigned int in a product. Of
+# floats that do not compare, b stays.
+OPS = [
+    ("SUM", "a + b", BITS + FLOATS + COMPLEX),
+    ("PROD", "1u * a * b", BITS),
+    ("PROD", "a * b", FLOATS + COMPLEX),
+    ("MIN", "a < b ? a : b", SIGNED + UNSIGNED + FLOATS),
+    ("MAX", "a > b ? a : b", SIGNED + UNSIGNED + FLOATS),
+    ("LAND", "a && b", BOOL + BITS),
+    ("LOR", "a || b", BOOL + BITS),
+    ("LXOR", "!a != !b", BOOL + BITS),
+    ("BAND", "a & b", BYTE + BITS),
+    ("BOR", "a | b", BYTE + BITS),
+    ("BXOR", "a ^ b", BYTE + BITS),
+    ("MINLOC", "a.v < b.v || (a.v == b.v && a.i < b.i) ? a : b", PAIRS),
+    ("MAXLOC", "a.v > b.v || (a.v == b.v && a.i < b.i) ? a : b", PAIRS),
+]
+
+# Reductions are made for fewer levels: more registers than v3 has do not make up for the code. Where none of these is built, for
+# all that are.
+OP_ISAS = ["base", "v3", "neon"]

@@ -167,6 +167,48 @@ LADING_API int lading_unpack_threads(const lading_type *type, int64_t count, voi
 LADING_API int lading_copy_threads(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi,
                                    lading_parallel_for *pf, void *ctx, int64_t ways);
 
+/* ---- reductions and external32 ---------------------------------------------------------------------------------- */
+
+/* The predefined ops of MPI (MPI-4.1 sections 6.9.2 and 6.9.4). LADING_REPLACE is a plain move. */
+typedef enum lading_op {
+  LADING_REPLACE, LADING_SUM, LADING_PROD, LADING_MIN, LADING_MAX, LADING_LAND, LADING_LOR, LADING_LXOR,
+  LADING_BAND, LADING_BOR, LADING_BXOR, LADING_MINLOC, LADING_MAXLOC, LADING_OP_MAX
+} lading_op;
+/* What MPI defines: on integers SUM to BXOR, on floats SUM to MAX, on complex numbers SUM and PROD, on BOOL LAND LOR LXOR, on
+ * BYTE BAND BOR BXOR, on pairs MINLOC and MAXLOC; on CHAR, which is for printing, nothing; REPLACE on everything. False for
+ * what is no op or no element. */
+LADING_API bool lading_op_supported(lading_op op, lading_elem elem);
+
+/* Reduce elements of the stream while they are moved: pack_op makes packed[i] = op(mem[i], packed[i]), unpack_op mem[i] =
+ * op(packed[i], mem[i]), copy_op dst[i] = op(src[i], dst[i]), for the whole elements in packed bytes [lo, hi); arguments as for
+ * pack, unpack and copy. `packed` holds elements as pack leaves them, at any address: a pair is its value and its index right
+ * behind it. Nothing is allocated once a type is committed.
+ *  - Integers wrap. 16-bit floats are reduced in float and rounded to nearest, ties to even, after every element. MIN and MAX
+ *    keep what is in the destination where one of the two is a NaN; MINLOC and MAXLOC take the lower index among equals.
+ *    The bits of padding in a long double of the destination stay.
+ *  - Elements that coincide in the destination are reduced in turn, in stream order.
+ *  - Of a type with elements of several kinds, all of them have to support the op.
+ *  - copy_op: the elements in [lo, hi) are the same on both sides, kind by kind, a pair never being its two parts. A side whose
+ *    elements are all BYTE (such as a type that lading_type_parse read from a tree) takes those of the other side.
+ * lo and hi are element boundaries, except with REPLACE. Errors, in this order: ERR_ARG (NULL types, negative counts, no such
+ * op), those of lading_type_commit, ERR_OVERFLOW, ERR_RANGE, ERR_UNSUPPORTED, ERR_ARG (lo or hi inside of an element, or other
+ * elements on the two sides of a copy). */
+LADING_API int lading_pack_op(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi, lading_op op);
+LADING_API int lading_unpack_op(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op);
+LADING_API int lading_copy_op(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi, lading_op op);
+
+/* The external32 representation (MPI-4.1 section 14.5.2): big-endian, no padding, the same everywhere. Elements take their packed
+ * bytes, but: a long double 16 (IEEE binary128), the long of a LONG_INT 4. 16-bit floats, which MPI does not have, take 2,
+ * pairs the bytes of their parts. Elements that are BYTE or CHAR (such as those of a parsed tree) move as they are. */
+LADING_API int lading_external32_size(const lading_type *type, int64_t count, int64_t *n);
+/* Converts exactly the external bytes [lo, hi) of the stream of `count` items at `mem`; `packed` is the place of byte lo. Ranges
+ * compose as those of pack and unpack do, also inside of elements: an unpack writes only bytes that it was given.
+ * ERR_UNSUPPORTED: a long in [lo, hi) does not fit in 4 bytes (MPI_ERR_CONVERSION); lo or hi of an unpack cuts an element with
+ * a long double or a long, which only converts whole; the machine's long double is of no known format. A binary128 is rounded
+ * to nearest, ties to even. ERR_RANGE unless 0 <= lo <= hi <= the external size; ERR_ARG, ERR_OVERFLOW, those of commit. */
+LADING_API int lading_pack_external32(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi);
+LADING_API int lading_unpack_external32(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi);
+
 /* ---- segments, for RMA, sendmsg, preadv/pwritev, MPIX_Type_iov ------------------------------------------------- */
 
 /* The number of maximal contiguous runs of `count` items, in stream order; runs merge across items. */

@@ -9,14 +9,18 @@
  * for two or more different parts, which also gives its rep a join: the depth of a signature is bounded by its rep's. */
 typedef struct ldg_signode ldg_signode;
 typedef struct ldg_sig { int64_t n; const ldg_signode *node; } ldg_sig; /* n == 0: empty, node NULL */
+typedef struct ldg_sig_at { int64_t packed, external; } ldg_sig_at;
 struct ldg_signode {
   _Atomic int64_t refs;        /* LDG_IMMORTAL for basic elements */
   lading_elem elem;            /* when count == 0 */
   int64_t count;               /* entries of part[]: none empty, neighbours differ in node */
   int64_t elements;            /* basic elements of one node, pairs being one */
   int64_t letters;             /* the same, pairs being two, as in an MPI signature; never more than the bytes */
+  int64_t size, external;      /* bytes of one node: packed, and in external32 */
+  uint32_t kinds;              /* bit e: some element is of kind e */
   int kind;                    /* lading_elem when all are of one kind, else -1 */
-  const ldg_sig *part;         /* in the same allocation */
+  const ldg_sig *part;         /* in the same allocation, as is at[] */
+  const ldg_sig_at *at;        /* count + 1 places: where the parts start, by bytes */
   _Atomic int hashed;          /* hash[] is made at first need; all who race write the same words */
   _Atomic uint64_t hash[4];
 };
@@ -39,6 +43,25 @@ void ldg_build_destroy(lading_type *t);
 int ldg_build_from_rep(const ldg_rep *rep, lading_type **out);
 /* Reads `vector(8,1,8,double)` and the spaces around it; moves *text past what it read, or to what did not parse. */
 int ldg_build_read(const char **text, lading_type **out);
+/* A cursor over the elements of a signature, from any byte of its packed or its external32 stream, in O(depth + log parts). It
+ * yields runs of elements of one kind. Lives on the stack, allocates nothing. */
+enum { LDG_PACKED, LDG_EXTERNAL };
+typedef struct ldg_elements_level { ldg_sig sig; int64_t copy, part; } ldg_elements_level;
+typedef struct ldg_elements {
+  int top;                                             /* innermost open level; -1: the last run is open, or the end */
+  lading_elem kind;
+  int64_t n;                                           /* elements left of the current run; 0 at the end */
+  ldg_elements_level level[LADING_DEPTH_MAX + 1];
+} ldg_elements;
+/* To the element that holds byte `byte` of that stream, 0 <= byte <= its length; how many bytes of it come before. *packed
+ * (may be NULL): where the element starts in the packed stream. */
+int64_t ldg_elements_seek(ldg_elements *c, ldg_sig s, int stream, int64_t byte, int64_t *packed);
+/* Takes n <= c->n elements, to go on. */
+void ldg_elements_take(ldg_elements *c, int64_t n);
+/* Whether byte `byte` of the packed stream is between elements. */
+bool ldg_elements_boundary(ldg_sig s, int64_t byte);
+/* Whether packed bytes [lo, hi) of both, element boundaries of a, are the same elements. */
+bool ldg_elements_agree(ldg_sig a, ldg_sig b, int64_t lo, int64_t hi);
 /* MPI signature id of count items. ERR_ARG for a negative count, ERR_OVERFLOW. */
 int ldg_build_signature(const ldg_sig *sig, int64_t count, lading_id *out);
 /* "double"; "mixed" for what is no lading_elem, such as the -1 of lading_info. */
@@ -77,6 +100,7 @@ extern const ldg_signode ldg_build_elem_nodes[LADING_ELEM_MAX];
 int ldg_build_sig_times(ldg_sig s, int64_t n, ldg_sig *out); /* same node, no reference taken */
 /* Of the parts in sequence, which are not empty and differ in node from their neighbours. Makes a reference for *out. */
 int ldg_build_sig_join(int64_t n, const ldg_sig *parts, ldg_sig *out);
+int64_t ldg_build_sig_memory(int64_t n); /* bytes that a node of n parts takes */
 void ldg_build_sig_ref(ldg_sig s);
 void ldg_build_sig_free(ldg_sig s);
 

@@ -5,17 +5,6 @@
 
 #define LONG_KIND (sizeof(long) == 8 ? LADING_INT64 : LADING_INT32)
 
-#define ELEM(e, l) [e] = { .refs = LDG_IMMORTAL, .elem = (e), .elements = 1, .letters = (l), .kind = (e) }
-const ldg_signode ldg_build_elem_nodes[LADING_ELEM_MAX] = {
-  ELEM(LADING_BYTE, 1), ELEM(LADING_CHAR, 1), ELEM(LADING_BOOL, 1),
-  ELEM(LADING_INT8, 1), ELEM(LADING_INT16, 1), ELEM(LADING_INT32, 1), ELEM(LADING_INT64, 1),
-  ELEM(LADING_UINT8, 1), ELEM(LADING_UINT16, 1), ELEM(LADING_UINT32, 1), ELEM(LADING_UINT64, 1),
-  ELEM(LADING_FLOAT16, 1), ELEM(LADING_BFLOAT16, 1), ELEM(LADING_FLOAT, 1), ELEM(LADING_DOUBLE, 1), ELEM(LADING_LONG_DOUBLE, 1),
-  ELEM(LADING_C_FLOAT, 1), ELEM(LADING_C_DOUBLE, 1), ELEM(LADING_C_LONG_DOUBLE, 1),
-  ELEM(LADING_FLOAT_INT, 2), ELEM(LADING_DOUBLE_INT, 2), ELEM(LADING_LONG_INT, 2),
-  ELEM(LADING_2INT, 2), ELEM(LADING_SHORT_INT, 2), ELEM(LADING_LONG_DOUBLE_INT, 2),
-};
-
 /* The two kinds of a pair, in order; of any other element itself. */
 static int letters_of(lading_elem e, lading_elem letter[2]) {
   letter[0] = e;
@@ -62,19 +51,38 @@ int ldg_build_sig_times(ldg_sig s, int64_t n, ldg_sig *out) {
 /* ERR_OVERFLOW never happens where the bytes of the parts can be counted, since no letter is shorter than one. */
 static int sum_parts(int64_t n, const ldg_sig *part, ldg_signode *node) {
   int64_t letters;
-  node->kind = part[0].node->kind;
+  node->kind = part[0].node->kind, node->kinds = 0;
   node->elements = node->letters = 0;
   for (int64_t i = 0; i < n; i++) {
     if (ldg_mul(part[i].n, part[i].node->letters, &letters) || ldg_add(node->letters, letters, &node->letters))
       return LADING_ERR_OVERFLOW;
     node->elements += part[i].n * part[i].node->elements;
+    node->kinds |= part[i].node->kinds;
     if (part[i].node->kind != node->kind) node->kind = -1;
   }
   return LADING_OK;
 }
 
+/* Where the parts start. External bytes may be more than packed ones, where a long double is a double. */
+static int sum_bytes(int64_t n, const ldg_sig *part, ldg_signode *node, ldg_sig_at *at) {
+  at[0] = (ldg_sig_at){ 0, 0 };
+  for (int64_t i = 0; i < n; i++) {
+    ldg_sig_at all;
+    if (ldg_mul(part[i].n, part[i].node->size, &all.packed) || ldg_mul(part[i].n, part[i].node->external, &all.external) ||
+        ldg_add(at[i].packed, all.packed, &at[i + 1].packed) || ldg_add(at[i].external, all.external, &at[i + 1].external))
+      return LADING_ERR_OVERFLOW;
+  }
+  node->size = at[n].packed, node->external = at[n].external;
+  return LADING_OK;
+}
+
+/* Of a node of n parts. */
+int64_t ldg_build_sig_memory(int64_t n) {
+  return (int64_t)sizeof(ldg_signode) + n * (int64_t)sizeof(ldg_sig) + (n + 1) * (int64_t)sizeof(ldg_sig_at);
+}
+
 static ldg_signode *alloc_node(int64_t n, const ldg_sig *parts) {
-  ldg_signode *node = ldg_alloc((int64_t)sizeof *node + n * (int64_t)sizeof *parts);
+  ldg_signode *node = ldg_alloc(ldg_build_sig_memory(n));
   if (!node) return NULL;
   ldg_sig *part = (ldg_sig *)(node + 1);
   memcpy(part, parts, (size_t)n * sizeof *parts);
@@ -83,6 +91,7 @@ static ldg_signode *alloc_node(int64_t n, const ldg_sig *parts) {
   node->elem = LADING_ELEM_MAX;
   node->count = n;
   node->part = part;
+  node->at = (ldg_sig_at *)(part + n);
   return node;
 }
 
@@ -95,6 +104,7 @@ int ldg_build_sig_join(int64_t n, const ldg_sig *parts, ldg_sig *out) {
   ldg_signode *node = alloc_node(n, parts);
   if (!node) return LADING_ERR_NOMEM;
   int r = sum_parts(n, parts, node);
+  if (!r) r = sum_bytes(n, parts, node, (ldg_sig_at *)(uintptr_t)node->at);
   if (r) {
     ldg_free(node);
     return r;

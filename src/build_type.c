@@ -10,23 +10,33 @@ typedef struct two_int { int a, b; } two_int;
 typedef struct short_int { short a; int b; } short_int;
 typedef struct long_double_int { long double a; int b; } long_double_int;
 
-/* Element, name, the C type whose alignment and extent it has, packed bytes (one run from 0, but for short_int).
+/* Element, name, the C type whose alignment and extent it has, packed bytes (one run from 0, but for short_int), bytes in
+ * external32 (MPI-4.1 section 14.5.2: long is 4 bytes there, long double 16; the 16-bit floats, which the standard does not
+ * have, and pairs, which it leaves out, take the bytes of their parts), elements of an MPI signature.
  * 16-bit floats only need a C type of their size; a complex number is two of its parts. */
 #define ELEMS(X) \
-  X(BYTE, "byte", unsigned char, 1) X(CHAR, "char", char, 1) X(BOOL, "bool", bool, sizeof(bool)) \
-  X(INT8, "int8", int8_t, 1) X(INT16, "int16", int16_t, 2) X(INT32, "int32", int32_t, 4) X(INT64, "int64", int64_t, 8) \
-  X(UINT8, "uint8", uint8_t, 1) X(UINT16, "uint16", uint16_t, 2) X(UINT32, "uint32", uint32_t, 4) \
-  X(UINT64, "uint64", uint64_t, 8) X(FLOAT16, "float16", uint16_t, 2) X(BFLOAT16, "bfloat16", uint16_t, 2) \
-  X(FLOAT, "float", float, sizeof(float)) X(DOUBLE, "double", double, sizeof(double)) \
-  X(LONG_DOUBLE, "long_double", long double, sizeof(long double)) \
-  X(C_FLOAT, "c_float", float _Complex, 2 * sizeof(float)) X(C_DOUBLE, "c_double", double _Complex, 2 * sizeof(double)) \
-  X(C_LONG_DOUBLE, "c_long_double", long double _Complex, 2 * sizeof(long double)) \
-  X(FLOAT_INT, "float_int", float_int, sizeof(float) + sizeof(int)) \
-  X(DOUBLE_INT, "double_int", double_int, sizeof(double) + sizeof(int)) \
-  X(LONG_INT, "long_int", long_int, sizeof(long) + sizeof(int)) \
-  X(2INT, "2int", two_int, 2 * sizeof(int)) \
-  X(SHORT_INT, "short_int", short_int, sizeof(short) + sizeof(int)) \
-  X(LONG_DOUBLE_INT, "long_double_int", long_double_int, sizeof(long double) + sizeof(int))
+  X(BYTE, "byte", unsigned char, 1, 1, 1) X(CHAR, "char", char, 1, 1, 1) X(BOOL, "bool", bool, sizeof(bool), 1, 1) \
+  X(INT8, "int8", int8_t, 1, 1, 1) X(INT16, "int16", int16_t, 2, 2, 1) \
+  X(INT32, "int32", int32_t, 4, 4, 1) X(INT64, "int64", int64_t, 8, 8, 1) \
+  X(UINT8, "uint8", uint8_t, 1, 1, 1) X(UINT16, "uint16", uint16_t, 2, 2, 1) \
+  X(UINT32, "uint32", uint32_t, 4, 4, 1) X(UINT64, "uint64", uint64_t, 8, 8, 1) \
+  X(FLOAT16, "float16", uint16_t, 2, 2, 1) X(BFLOAT16, "bfloat16", uint16_t, 2, 2, 1) \
+  X(FLOAT, "float", float, sizeof(float), 4, 1) X(DOUBLE, "double", double, sizeof(double), 8, 1) \
+  X(LONG_DOUBLE, "long_double", long double, sizeof(long double), 16, 1) \
+  X(C_FLOAT, "c_float", float _Complex, 2 * sizeof(float), 8, 1) \
+  X(C_DOUBLE, "c_double", double _Complex, 2 * sizeof(double), 16, 1) \
+  X(C_LONG_DOUBLE, "c_long_double", long double _Complex, 2 * sizeof(long double), 32, 1) \
+  X(FLOAT_INT, "float_int", float_int, sizeof(float) + sizeof(int), 8, 2) \
+  X(DOUBLE_INT, "double_int", double_int, sizeof(double) + sizeof(int), 12, 2) \
+  X(LONG_INT, "long_int", long_int, sizeof(long) + sizeof(int), 8, 2) \
+  X(2INT, "2int", two_int, 2 * sizeof(int), 8, 2) \
+  X(SHORT_INT, "short_int", short_int, sizeof(short) + sizeof(int), 6, 2) \
+  X(LONG_DOUBLE_INT, "long_double_int", long_double_int, sizeof(long double) + sizeof(int), 20, 2)
+
+#define NODE(e, name, type, bytes, ext, count) [LADING_##e] = { \
+  .refs = LDG_IMMORTAL, .elem = LADING_##e, .elements = 1, .letters = (count), .size = (bytes), .external = (ext), \
+  .kinds = UINT32_C(1) << LADING_##e, .kind = LADING_##e },
+const ldg_signode ldg_build_elem_nodes[LADING_ELEM_MAX] = { ELEMS(NODE) };
 
 #define ADJACENT(pair, first) _Static_assert(offsetof(pair, b) == sizeof(first), "the pair is one run")
 ADJACENT(float_int, float);
@@ -38,7 +48,7 @@ _Static_assert(offsetof(short_int, b) > sizeof(short) && sizeof(short_int) == of
 
 static const ldg_rep nothing = LDG_REP_BYTES(0);
 
-#define REP(e, name, type, bytes) [LADING_##e] = LDG_REP_BYTES(bytes),
+#define REP(e, name, type, bytes, ext, count) [LADING_##e] = LDG_REP_BYTES(bytes),
 static const ldg_rep reps[LADING_ELEM_MAX] = { ELEMS(REP) };
 
 static const ldg_rep short_part = LDG_REP_BYTES(sizeof(short)), int_part = LDG_REP_BYTES(sizeof(int));
@@ -53,12 +63,12 @@ static const ldg_rep short_int_rep = {
 };
 
 /* The padding of a pair is an epsilon, not a marker (MPI-4.1 section 6.9.4 makes pairs as struct types). */
-#define TYPE(e, name, type, bytes) [LADING_##e] = { \
+#define TYPE(e, name, type, bytes, ext, count) [LADING_##e] = { \
   .refs = LDG_IMMORTAL, .rep = LADING_##e == LADING_SHORT_INT ? &short_int_rep : &reps[LADING_##e], \
   .sig = { 1, &ldg_build_elem_nodes[LADING_##e] }, .ub = sizeof(type), .align = _Alignof(type) },
 static lading_type types[LADING_ELEM_MAX] = { ELEMS(TYPE) }; /* not const: plans are hung onto them */
 
-#define NAME(e, name, type, bytes) [LADING_##e] = name,
+#define NAME(e, name, type, bytes, ext, count) [LADING_##e] = name,
 static const char *const names[LADING_ELEM_MAX] = { ELEMS(NAME) };
 
 const lading_type *lading_elem_type(lading_elem elem) {

@@ -2,6 +2,7 @@
 #ifndef LDG_EXEC_H
 #define LDG_EXEC_H
 
+#include "build.h"
 #include "plan.h"
 
 /* dir LDG_PACK: mem to packed; LDG_UNPACK: packed to mem. `packed` is the place of byte lo. The range is valid. */
@@ -11,6 +12,20 @@ void ldg_exec(const ldg_plan *p, int64_t count, int dir, const char *mem, const 
 typedef struct ldg_side { const ldg_rep *rep; int64_t count, extent; const char *base; } ldg_side;
 /* Layout to layout, stream bytes [lo, hi); the counted reps of both sides fit (ldg_rep_repeat_in). */
 void ldg_exec_copy(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi);
+
+/* dst = op(src, dst) for the elements of `sig`, which are those of the whole stream; all of them support the op. lo and hi are
+ * boundaries of elements. Elements that coincide in the destination are reduced in stream order. */
+typedef struct ldg_reduction { lading_op op; ldg_sig sig; } ldg_reduction;
+void ldg_exec_op(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi);
+void ldg_exec_copy_op(const ldg_side *src, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi);
+/* The definition of a reduction: element by element, wherever its bytes are. */
+void ldg_exec_op_walk(const ldg_reduction *r, const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi);
+/* The op when all elements are of one kind, else NULL. */
+const ldg_op *ldg_exec_op_of(const ldg_reduction *r);
+
+/* External32 bytes [lo, hi) of the elements `sig` on that side, written or read at `packed`. ERR_UNSUPPORTED, and nothing was
+ * written: a long beyond 4 bytes (pack), an element cut that cannot be put together from parts (unpack). */
+int ldg_exec_external(const ldg_side *side, ldg_sig sig, int dir, const char *packed, int64_t lo, int64_t hi);
 
 /* Segments of `count` items: runs in stream order, merged across items. ERR_OVERFLOW, ERR_NOMEM. */
 int ldg_exec_segments(const ldg_side *s, int64_t *n);

@@ -228,6 +228,7 @@ static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan
   ldg_plan *p = ldg_alloc(sizeof *p);
   if (!p) return LADING_ERR_NOMEM;
   memset(&p->entry, 0, sizeof p->entry);
+  atomic_init(&p->grain, 0);
   const ldg_rep *r = l->rep;
   p->layout = ldg_layout_ref(l), p->size = r->size, p->extent = extent, p->at = 0;
   if (r->kind == LDG_JOIN && r->n == 1) p->at = r->at[0], r = r->kids[0];
@@ -239,6 +240,36 @@ static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan
   if (e) close_plan(p);
   else *out = p;
   return e;
+}
+
+/* ---- reductions ---- */
+
+const ldg_op *ldg_plan_op(lading_op op, lading_elem e) { return BACKEND->op(op, e); }
+
+static int64_t gcd(int64_t a, int64_t b) {
+  for (int64_t rest; b; a = b, b = rest) rest = a % b;
+  return a;
+}
+
+/* Of g and of every block's length. */
+static int64_t grain(const ldg_rep *r, int64_t g) {
+  if (r->kind == LDG_BYTES) return gcd(g, r->n);
+  if (r->cnt && ldg_nest_of_list(r, &(ldg_nest){ 0 }))
+    for (int64_t i = 0; i < r->n && g != 1; i++) g = gcd(g, r->cnt[i] * r->child->size);
+  else if (r->kind == LDG_JOIN)
+    for (int64_t i = 0; i < r->n && g != 1; i++) g = grain(r->kids[i], g);
+  else
+    g = grain(r->child, g);
+  return g;
+}
+
+int64_t ldg_plan_grain(const ldg_plan *p) {
+  int64_t g = atomic_load_explicit(&p->grain, memory_order_relaxed);
+  if (g == 0) {
+    g = grain(p->layout->rep, 0);
+    atomic_store_explicit(&((ldg_plan *)(uintptr_t)p)->grain, g, memory_order_relaxed);
+  }
+  return g;
 }
 
 /* ---- interning ---- */

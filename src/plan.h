@@ -33,6 +33,7 @@ typedef struct ldg_plan {
   int64_t per;                 /* iterations of `many` an item takes */
   int64_t distinct;            /* so many items never overlap in memory; more are unpacked item by item */
   int64_t easy[2];             /* so many items of a whole message, by direction, need no check and no thought: many.job[] runs them */
+  _Atomic int64_t grain;       /* ldg_plan_grain when it was asked for, else 0 */
   ldg_step one, many;          /* one item; any number of items: a repeat whose count is the caller's */
   ldg_rep many_rep;
 } ldg_plan;
@@ -52,6 +53,11 @@ double ldg_plan_step_cost(const ldg_step *s, int dir); /* predicted ns of the st
 double ldg_plan_predict(const ldg_plan *p, int64_t count, int dir, int i, const char **why_not);
 /* Predicted ns of moving `bytes` of the stream of `count` items as planned. */
 double ldg_plan_cost(const ldg_plan *p, int64_t count, int dir, int64_t bytes);
+
+/* Divides the length of every block that the plan's steps run as one. */
+int64_t ldg_plan_grain(const ldg_plan *p);
+/* The backend's op on an element; NULL where it is not defined. */
+const ldg_op *ldg_plan_op(lading_op op, lading_elem e);
 
 /* The cheapest strategy of the backend for a nest; false when none can run it. `force` may be NULL. */
 bool ldg_plan_nest(ldg_job *job, const ldg_nest *nest, const char *force, double *cost);

@@ -59,7 +59,7 @@ lading_id ldg_wire_name(const lading_type *t) {
 }
 
 static int64_t sig_memory(const ldg_signode *node) {
-  int64_t bytes = node->count ? (int64_t)sizeof *node + node->count * (int64_t)sizeof(ldg_sig) : 0;
+  int64_t bytes = node->count ? ldg_build_sig_memory(node->count) : 0;
   for (int64_t i = 0; i < node->count; i++) bytes += sig_memory(node->part[i].node);
   return bytes;
 }

@@ -278,10 +278,18 @@ static sample *modestly(sample *new_one, sample *backup, int64_t bytes) {
   return good ? new_one : backup;
 }
 
+uint32_t random_kinds = ~UINT32_C(0);
+
+static sample *random_leaf(rng *r) {
+  int kind = rng_in(r, 0, 2) ? (int)rng_in(r, 0, 7) : (int)rng_in(r, 0, LADING_ELEM_MAX - 1);
+  while (!(random_kinds >> kind & 1)) kind = (int)rng_in(r, 0, LADING_ELEM_MAX - 1);
+  return s_elem(kind);
+}
+
 sample *random_type(rng *r, int depth, int64_t bytes) {
   static grow_fn *const grow[] = { random_contiguous, random_vector, random_hvector, random_indexed, random_indexed, random_subarray,
                                    random_darray, random_resized };
-  if (depth <= 0 || rng_in(r, 0, 9) == 0) return s_elem(rng_in(r, 0, 2) ? (int)rng_in(r, 0, 7) : (int)rng_in(r, 0, LADING_ELEM_MAX - 1));
+  if (depth <= 0 || rng_in(r, 0, 9) == 0) return random_leaf(r);
   sample *old = random_type(r, depth - 1, bytes), *backup = s_dup(old);
   int64_t pick = rng_in(r, 0, COUNT_OF(grow) + 1);
   return modestly(pick < COUNT_OF(grow) ? grow[pick](r, old) : random_struct(r, old, depth, bytes), backup, bytes);

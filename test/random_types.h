@@ -21,6 +21,7 @@ sample *s_darray(int64_t size, int64_t rank, int nd, const int64_t *gsizes, cons
 sample *s_resized(sample *old, int64_t lb, int64_t extent);
 #define S_STRUCT(n, bl, at, ...) s_struct(n, bl, at, (sample *const[]){__VA_ARGS__})
 
+extern uint32_t random_kinds; /* bit e: elements of kind e may be leaves; all, unless a test says so */
 /* A tree of at most `depth` constructors; an item has at most `bytes` packed bytes and spans at most 64 KiB. */
 sample *random_type(rng *r, int depth, int64_t bytes);
 /* The same, of strided constructors only (contiguous, vector, hvector, subarray): one nest of loops. */

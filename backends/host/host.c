@@ -174,4 +174,25 @@ static const ldg_strategy table[] = {
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, ldg_cost_varlist, varlist_prepare },
 };
 
-const ldg_backend ldg_backend_host = { "host", table, sizeof table / sizeof table[0] };
+/* ---- reductions ---- */
+
+static const unsigned char op_row[LADING_OP_MAX][LADING_ELEM_MAX] = { LDG_OP_TABLE }; /* counts from 1; 0: not defined */
+
+static const ldg_ops *find_ops(void) {
+  static const ldg_ops *const built[] = { LDG_OP_LEVELS }; /* best first */
+  const int n = sizeof built / sizeof built[0];
+  for (int i = 0; i < n; i++)
+    if (ldg_cpu_has(built[i]->isa)) return built[i];
+  return built[n - 1];
+}
+
+static const ldg_op *host_op(lading_op op, lading_elem e) {
+  static const ldg_ops *_Atomic found;
+  const int row = op_row[op][e];
+  if (row == 0) return NULL;
+  const ldg_ops *o = atomic_load_explicit(&found, memory_order_acquire);
+  if (!o) atomic_store_explicit(&found, o = find_ops(), memory_order_release);
+  return &o->row[row - 1];
+}
+
+const ldg_backend ldg_backend_host = { "host", table, sizeof table / sizeof table[0], host_op };

@@ -87,6 +87,19 @@ typedef struct ldg_kernels {
     { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa },                            \
       { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa } } }
 
+/* Reductions. Dense runs are made for some levels; single elements gain nothing from a level, so all levels share them. */
+typedef struct ldg_ops { const char *isa; ldg_op row[LDG_OP_ROWS]; } ldg_ops;
+#define LDG_OP_KERNELS(name, isa) { ldg_k_##name##_size, ldg_k_##name##_dense_##isa, ldg_k_##name##_strided, ldg_k_##name##_listed }
+
+extern const ldg_ops ldg_ops_base, ldg_ops_v2, ldg_ops_v3, ldg_ops_v4, ldg_ops_neon;
+/* Of wide blocks it does not matter that a side is dense. */
+#define LDG_WIDE_BLOCK_KERNELS(name, isa)                                                                             \
+  { { { ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1_##isa },                         \
+      { ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2_##isa },                         \
+      { ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn_##isa } },                       \
+    { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa },                            \
+      { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa } } }
+
 extern const ldg_kernels ldg_kernels_base, ldg_kernels_v2, ldg_kernels_v3, ldg_kernels_v4, ldg_kernels_neon;
 
 #endif

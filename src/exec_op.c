@@ -1,0 +1,145 @@
+/* Reductions: nests through the kernels of an op, and the walk by elements, which is the definition. */
+#include "exec_elements.h"
+#include "exec_range.h"
+
+/* ---- nests ---- */
+
+/* The innermost dim: elements one by one, or blocks of them; where it is dense on both sides, one block. */
+static void row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds) {
+  if (ss == block && ds == block) block *= n, n = 1;
+  if (block == op->size) op->strided(src, dst, n, ss, ds);
+  else for (const int64_t m = block / op->size; n > 0; n--, src = ldg_at(src, ss), dst = ldg_at(dst, ds)) op->dense(src, dst, m);
+}
+
+static void strided(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t n) {
+  const ldg_dim *x = nest->dim;
+  const int last = nest->nd - 1;
+  int64_t at[LDG_DIMS] = { 0 };
+  if (last == 0) row(op, s, d, n, nest->block, x->src, x->dst);
+  else while (at[last] < n) {
+    row(op, s, d, x->n, nest->block, x->src, x->dst);
+    for (int k = 1; k <= last; k++) {
+      s = ldg_at(s, x[k].src), d = ldg_at(d, x[k].dst);
+      if (++at[k] < x[k].n || k == last) break;
+      s = ldg_at(s, -x[k].n * x[k].src), d = ldg_at(d, -x[k].n * x[k].dst), at[k] = 0;
+    }
+  }
+}
+
+/* Blocks of one length, or of lengths of their own. */
+static void listed(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t i0, int64_t n) {
+  const bool to_list = nest->list == LDG_LIST_DST;
+  const int64_t *at = nest->at, *sum = nest->psum, stride = to_list ? nest->dim->src : nest->dim->dst;
+  if (!sum && nest->block == op->size) {
+    op->listed(to_list ? ldg_at(s, i0 * stride) : s, to_list ? d : ldg_at(d, i0 * stride), n, at + i0, stride, to_list);
+    return;
+  }
+  for (int64_t i = i0; i < i0 + n; i++) {
+    const int64_t len = sum ? sum[i + 1] - sum[i] : nest->block, line = sum ? sum[i] : i * stride;
+    op->dense(ldg_at(s, to_list ? line : at[i]), ldg_at(d, to_list ? at[i] : line), len / op->size);
+  }
+}
+
+/* n iterations of dim k, inside of which is a list. */
+static void looped(const ldg_op *op, const ldg_nest *nest, int k, const char *s, char *d, int64_t n) {
+  for (const ldg_dim *x = &nest->dim[k]; n > 0; n--, s = ldg_at(s, x->src), d = ldg_at(d, x->dst)) {
+    if (k == 1) listed(op, nest, s, d, 0, nest->dim[0].n);
+    else looped(op, nest, k - 1, s, d, nest->dim[k - 1].n);
+  }
+}
+
+void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n) {
+  if (!nest->at) strided(op, nest, src, dst, n);
+  else if (nest->nd == 1) listed(op, nest, src, dst, i0, n);
+  else looped(op, nest, nest->nd - 1, src, dst, n);
+}
+
+/* ---- the walk ---- */
+
+const ldg_op *ldg_exec_op_of(const ldg_reduction *r) {
+  return r->sig.n && r->sig.node->kind >= 0 ? ldg_plan_op(r->op, (lading_elem)r->sig.node->kind) : NULL;
+}
+
+static void reduce_split(const ldg_op *op, ldg_strand *src, ldg_strand *dst) {
+  char a[LDG_ELEMENT_MAX], b[LDG_ELEMENT_MAX];
+  ldg_scattered from, to;
+  ldg_strand_gather(src, op->size, &from), ldg_strand_gather(dst, op->size, &to);
+  ldg_scattered_read(&from, a), ldg_scattered_read(&to, b);
+  op->dense(a, b, 1);
+  ldg_scattered_write(&to, b);
+}
+
+/* At least one element of the next n; how many. */
+static int64_t reduce_some(const ldg_op *op, ldg_strand *src, ldg_strand *dst, int64_t n) {
+  char *s, *d;
+  n = ldg_strand_whole(src, op->size, n, &s);
+  if (n) n = ldg_strand_whole(dst, op->size, n, &d);
+  if (n == 0) {
+    reduce_split(op, src, dst);
+    return 1;
+  }
+  op->dense(s, d, n);
+  ldg_cursor_take(&src->c, n * op->size), ldg_cursor_take(&dst->c, n * op->size);
+  return n;
+}
+
+void ldg_exec_op_walk(const ldg_reduction *r, const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) {
+  ldg_rep sr, dr;
+  ldg_strand s, d;
+  ldg_elements e;
+  if (lo == hi) return;
+  ldg_strand_open(&s, src, &sr, lo), ldg_strand_open(&d, dst, &dr, lo);
+  ldg_elements_seek(&e, r->sig, LDG_PACKED, lo, NULL);
+  while (lo < hi) {
+    const ldg_op *op = ldg_plan_op(r->op, e.kind);
+    const int64_t n = reduce_some(op, &s, &d, ldg_min(e.n, (hi - lo) / op->size));
+    lo += n * op->size;
+    ldg_elements_take(&e, n);
+  }
+}
+
+/* ---- items of several kinds ---- */
+
+#define TILE_BYTES (16 << 10) /* packed bytes of items that stay in the first-level cache while all their runs pass over them */
+#define TILE_LEAST 16
+
+/* Every run of an item, over n items from these places on; with n == 0 it only looks. False: some element is split. */
+static bool reduce_items(const ldg_plan *p, int dir, const ldg_reduction *r, const char *mem, char *packed, int64_t n) {
+  const ldg_side item = { p->layout->rep, 1, 0, mem };
+  const int64_t ss = dir == LDG_PACK ? p->extent : p->size, ds = dir == LDG_PACK ? p->size : p->extent;
+  ldg_rep rep;
+  ldg_strand s;
+  ldg_elements e;
+  ldg_strand_open(&s, &item, &rep, 0);
+  ldg_elements_seek(&e, r->sig, LDG_PACKED, 0, NULL);
+  for (int64_t pos = 0, bytes; pos < p->size; pos += bytes) {
+    const ldg_op *op = ldg_plan_op(r->op, e.kind);
+    char *at, *line = ldg_at(packed, pos);
+    const int64_t k = ldg_strand_whole(&s, op->size, ldg_min(e.n, (p->size - pos) / op->size), &at);
+    if (k == 0) return false;
+    bytes = k * op->size;
+    if (n) row(op, dir == LDG_PACK ? at : line, dir == LDG_PACK ? line : at, n, bytes, ss, ds);
+    ldg_cursor_take(&s.c, bytes), ldg_elements_take(&e, k);
+  }
+  return true;
+}
+
+static void walk(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  const ldg_rep stream = LDG_REP_BYTES(hi);
+  const ldg_side side = { p->layout->rep, count, p->extent, mem }, line = { &stream, 1, hi, packed };
+  if (lo < hi) ldg_exec_op_walk(r, dir == LDG_PACK ? &side : &line, dir == LDG_PACK ? &line : &side, lo, hi);
+}
+
+/* Items that coincide in memory are reduced in turn, hence walked. */
+void ldg_exec_op_items(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  const int64_t i0 = lo / p->size + (lo % p->size != 0), i1 = hi / p->size, tile = ldg_max(TILE_LEAST, TILE_BYTES / p->size);
+  const bool many = i1 - i0 >= TILE_LEAST && (dir == LDG_PACK || count <= p->distinct) && reduce_items(p, dir, r, NULL, NULL, 0);
+  if (!many) {
+    walk(p, count, dir, r, mem, packed, lo, hi);
+    return;
+  }
+  walk(p, count, dir, r, mem, packed, lo, i0 * p->size);
+  for (int64_t i = i0; i < i1; i += tile)
+    reduce_items(p, dir, r, ldg_at(mem, i * p->extent), ldg_at(packed, i * p->size), ldg_min(tile, i1 - i));
+  walk(p, count, dir, r, mem, packed, i1 * p->size, hi);
+}

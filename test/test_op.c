@@ -1,0 +1,412 @@
+/* op: reductions while packing, unpacking and copying, against a scalar judge of every element of the naive stream. */
+#include "random_types.h"
+#include "elements.h"
+
+/* ---- the checks ---- */
+
+static const char *const op_names[] = { "replace", "sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "minloc", "maxloc" };
+
+/* Values for all elements of the stream, packed. */
+static buffer packed_values(const side *s, rng *r) {
+  buffer b = buffer_new(s->pos[s->n]);
+  for (int64_t i = 0; i < s->n; i++) some_element(r, s->kind[i], b.data + s->pos[i]);
+  return b;
+}
+
+static void reduce_element(int op, int kind, const char *a, char *b) {
+  if (op == LADING_REPLACE) memcpy(b, a, (size_t)elem_size(kind));
+  else ref_op(op, kind, a, b);
+}
+
+/* Elements [i, j), in `parts` calls. */
+static void check_unpack(side *s, const buffer *packed, int op, int64_t i, int64_t j, int64_t parts) {
+  buffer before = copy_of(&s->b), want;
+  char e[32];
+  for (int64_t k = i; k < j; k++) get_element(s, k, e), reduce_element(op, s->kind[k], packed->data + s->pos[k], e), put_element(s, k, e);
+  want = copy_of(&s->b);
+  memcpy(s->b.data, before.data, (size_t)before.n);
+  for (int64_t p = 0; p < parts; p++) {
+    const int64_t lo = s->pos[i + (j - i) * p / parts], hi = s->pos[i + (j - i) * (p + 1) / parts];
+    ck_assert_int_eq(lading_unpack_op(s->type, s->count, base_of(s), packed->data + lo, lo, hi, (lading_op)op), LADING_OK);
+  }
+  same_bytes(op_names[op], &want, &s->b, s, s->pos[i], s->pos[j]);
+  buffer_free(&want);
+  buffer_free(&before);
+}
+
+static void check_pack(side *s, buffer *packed, int op, int64_t i, int64_t j) {
+  buffer want = copy_of(packed), mem = copy_of(&s->b);
+  const int64_t lo = s->pos[i], hi = s->pos[j];
+  char e[32];
+  for (int64_t k = i; k < j; k++) get_element(s, k, e), reduce_element(op, s->kind[k], e, want.data + s->pos[k]);
+  ck_assert_int_eq(lading_pack_op(s->type, s->count, base_of(s), packed->data + lo, lo, hi, (lading_op)op), LADING_OK);
+  same_bytes(op_names[op], &want, packed, s, lo, hi);
+  same_bytes("the source of pack_op", &mem, &s->b, s, lo, hi);
+  buffer_free(&want);
+  buffer_free(&mem);
+}
+
+/* Whole, and some ranges; [lo, hi) inside of an element is refused. */
+static void check_op(side *s, int op, int ranges, rng *r) {
+  buffer packed = packed_values(s, r);
+  for (int t = 0; t <= ranges; t++, buffer_free(&packed), packed = packed_values(s, r)) {
+    const int64_t i = t ? rng_in(r, 0, s->n) : 0, j = t ? rng_in(r, i, s->n) : s->n;
+    side_fill(s, r);
+    check_pack(s, &packed, op, i, j);
+    check_unpack(s, &packed, op, i, j, t % 3 + 1);
+  }
+  for (int64_t k = 0; k < s->n && op != LADING_REPLACE; k += 1 + s->n / 4)
+    for (int64_t cut = s->pos[k] + 1; cut < s->pos[k + 1]; cut++) {
+      buffer before = copy_of(&s->b);
+      ck_assert_int_eq(lading_unpack_op(s->type, s->count, base_of(s), packed.data, cut, s->pos[s->n], (lading_op)op), LADING_ERR_ARG);
+      ck_assert_int_eq(lading_unpack_op(s->type, s->count, base_of(s), packed.data, 0, cut, (lading_op)op), LADING_ERR_ARG);
+      same_bytes("refused", &before, &s->b, s, cut, cut);
+      buffer_free(&before);
+    }
+  buffer_free(&packed);
+}
+
+static void check_refused(side *s, int op, rng *r) {
+  buffer packed = packed_values(s, r), before = copy_of(&packed), mem = copy_of(&s->b);
+  const int64_t n = s->pos[s->n];
+  ck_assert_int_eq(lading_pack_op(s->type, s->count, base_of(s), packed.data, 0, n, (lading_op)op), LADING_ERR_UNSUPPORTED);
+  ck_assert_int_eq(lading_unpack_op(s->type, s->count, base_of(s), packed.data, 0, n, (lading_op)op), LADING_ERR_UNSUPPORTED);
+  ck_assert_int_eq(lading_copy_op(s->type, s->count, packed.data, s->type, s->count, base_of(s), 0, 0, (lading_op)op), LADING_ERR_UNSUPPORTED);
+  same_bytes("refused", &before, &packed, s, 0, n);
+  same_bytes("refused", &mem, &s->b, s, 0, n);
+  buffer_free(&packed);
+  buffer_free(&before);
+  buffer_free(&mem);
+}
+
+/* ---- the matrix ---- */
+
+START_TEST(every_op_on_every_element) {
+  rng r = rng_of(41);
+  for (int kind = 0; kind < LADING_ELEM_MAX; kind++)
+    for (int which = 0; which < SHAPES; which++) {
+      sample *t = shape(which, kind);
+      for (int64_t count = 1; count <= 3; count += 2) {
+        side s = side_of(t, count, &r);
+        for (int op = 0; op < LADING_OP_MAX; op++) {
+          ck_assert_int_eq(lading_op_supported((lading_op)op, (lading_elem)kind), ref_defined(op, kind));
+          if (ref_defined(op, kind)) check_op(&s, op, 3, &r);
+          else check_refused(&s, op, &r);
+        }
+        side_free(&s);
+      }
+      sample_free(t);
+    }
+}
+END_TEST
+
+START_TEST(what_is_no_op_or_no_element) {
+  ck_assert(!lading_op_supported(LADING_OP_MAX, LADING_INT32) && !lading_op_supported((lading_op)-1, LADING_INT32));
+  ck_assert(!lading_op_supported(LADING_REPLACE, LADING_ELEM_MAX) && !lading_op_supported(LADING_SUM, (lading_elem)-1));
+  int32_t a = 1, b = 2;
+  const lading_type *t = lading_elem_type(LADING_INT32);
+  ck_assert_int_eq(lading_unpack_op(t, 1, &a, &b, 0, 4, LADING_OP_MAX), LADING_ERR_ARG);
+  ck_assert_int_eq(lading_pack_op(t, 1, &a, &b, 0, 4, (lading_op)-1), LADING_ERR_ARG);
+  ck_assert_int_eq(lading_copy_op(t, 1, &a, t, 1, &b, 0, 4, LADING_OP_MAX), LADING_ERR_ARG);
+  ck_assert_int_eq(lading_unpack_op(NULL, 1, &a, &b, 0, 4, LADING_SUM), LADING_ERR_ARG);
+  ck_assert_int_eq(lading_unpack_op(t, -1, &a, &b, 0, 0, LADING_SUM), LADING_ERR_ARG);
+  ck_assert_int_eq(lading_unpack_op(t, 1, &a, &b, 0, 5, LADING_SUM), LADING_ERR_RANGE);
+  ck_assert_int_eq(lading_unpack_op(t, 1, &a, &b, -4, 4, LADING_SUM), LADING_ERR_RANGE);
+  ck_assert_int_eq(lading_unpack_op(t, INT64_MAX, &a, &b, 0, 4, LADING_SUM), LADING_ERR_OVERFLOW);
+  ck_assert_int_eq(lading_unpack_op(t, 0, NULL, NULL, 0, 0, LADING_SUM), LADING_OK);
+  ck_assert_int_eq(lading_copy_op(t, 0, NULL, t, 1, NULL, 0, 0, LADING_SUM), LADING_OK);
+  ck_assert(a == 1 && b == 2);
+}
+END_TEST
+
+/* Only the first use of a type may want memory. */
+START_TEST(without_memory) {
+  sample *t = s_vector(7, 1, 1234567, s_elem(LADING_INT16));
+  int16_t in[7] = { 1 };
+  ldg_alloc_fail(0);
+  ck_assert_int_eq(lading_unpack_op(t->type, 1, in, in, 0, 14, LADING_SUM), LADING_ERR_NOMEM);
+  ck_assert_int_eq(lading_unpack_external32(t->type, 1, in, in, 0, 14), LADING_ERR_NOMEM);
+  ldg_alloc_fail(-1);
+  ck_assert_int_eq(lading_type_commit(t->type), LADING_OK);
+  ldg_alloc_fail(0);
+  ck_assert_int_eq(lading_unpack_op(t->type, 1, in, in + 1, 0, 2, LADING_SUM), LADING_OK);
+  ldg_alloc_fail(-1);
+  sample_free(t);
+}
+END_TEST
+
+/* ---- values ---- */
+
+START_TEST(signed_overflow_wraps) {
+  int8_t a = 100, b = 100;
+  int16_t c = -32768, d = -1, c2 = -32768;
+  int64_t e = INT64_MAX, f = 2;
+  uint16_t g = 65535, h = 65535;
+  lading_unpack_op(lading_elem_type(LADING_INT8), 1, &b, &a, 0, 1, LADING_SUM);
+  lading_unpack_op(lading_elem_type(LADING_INT16), 1, &d, &c, 0, 2, LADING_PROD);
+  lading_unpack_op(lading_elem_type(LADING_INT16), 1, &c2, &c, 0, 2, LADING_SUM);
+  lading_unpack_op(lading_elem_type(LADING_INT64), 1, &f, &e, 0, 8, LADING_PROD);
+  lading_unpack_op(lading_elem_type(LADING_UINT16), 1, &h, &g, 0, 2, LADING_PROD);
+  ck_assert(b == -56 && d == -32768 && c2 == 0 && f == -2 && h == 1);
+}
+END_TEST
+
+START_TEST(nan_and_zero) {
+  const double nan = NAN;
+  double one = 1, x = nan;
+  for (int op = LADING_MIN; op <= LADING_MAX; op++) {
+    lading_unpack_op(lading_elem_type(LADING_DOUBLE), 1, &one, &nan, 0, 8, (lading_op)op);
+    ck_assert(one == 1);
+    lading_unpack_op(lading_elem_type(LADING_DOUBLE), 1, &x, &one, 0, 8, (lading_op)op);
+    ck_assert(x != x);
+  }
+  lading_unpack_op(lading_elem_type(LADING_DOUBLE), 1, &one, &nan, 0, 8, LADING_SUM);
+  ck_assert(one != one);
+}
+END_TEST
+
+/* All 2^16 halves, and sums that round either way, to subnormals, and to infinity. */
+START_TEST(halves) {
+  for (int kind = LADING_FLOAT16; kind <= LADING_BFLOAT16; kind++) {
+    const int bits = kind == LADING_FLOAT16 ? 10 : 7, bias = kind == LADING_FLOAT16 ? 15 : 127;
+    static const uint16_t others[] = { 0, 0x8000, 1, 0x3c00, 0x3f80, 0x0400, 0x7bff, 0x7f7f, 0x7c00, 0xfbff, 0x1234, 0x8001, 0x3555 };
+    for (int64_t o = 0; o < COUNT_OF(others); o++)
+      for (uint32_t h = 0; h < 65536; h++)
+        for (int op = LADING_SUM; op <= LADING_MAX; op++) {
+          uint16_t got = others[o], want = others[o], src = (uint16_t)h;
+          const int rc = lading_unpack_op(lading_elem_type((lading_elem)kind), 1, &got, &src, 0, 2, (lading_op)op);
+          ref_half(op, &src, &want, bits, bias);
+          const bool nans = isnan(half_value(got, bits, bias)) && isnan(half_value(want, bits, bias));
+          if (rc || (got != want && !nans)) ck_abort_msg("op %d of %04x, %04x is %04x, not %04x", op, h, others[o], got, want);
+        }
+  }
+}
+END_TEST
+
+START_TEST(pairs_take_the_lower_index) {
+  struct { float v; int i; } a = { 2, 7 }, b = { 2, 9 }, c = { 1, 3 };
+  lading_unpack_op(lading_elem_type(LADING_FLOAT_INT), 1, &b, &a, 0, 8, LADING_MAXLOC);
+  ck_assert(b.v == 2 && b.i == 7);
+  lading_unpack_op(lading_elem_type(LADING_FLOAT_INT), 1, &b, &c, 0, 8, LADING_MAXLOC);
+  ck_assert(b.v == 2 && b.i == 7);
+  lading_unpack_op(lading_elem_type(LADING_FLOAT_INT), 1, &b, &c, 0, 8, LADING_MINLOC);
+  ck_assert(b.v == 1 && b.i == 3);
+}
+END_TEST
+
+/* Every iteration falls onto the same element, or half of one. */
+START_TEST(coinciding_destinations) {
+  rng r = rng_of(42);
+  int32_t in[] = { 1, 2, 3, 4, 5, 6, 7 }, sum = 100;
+  sample *t = s_hvector(7, 1, 0, s_elem(LADING_INT32));
+  ck_assert_int_eq(lading_unpack_op(t->type, 1, &sum, in, 0, 28, LADING_SUM), LADING_OK);
+  ck_assert_int_eq(sum, 128);
+  sample_free(t);
+  for (int64_t stride = -5; stride <= 5; stride++)
+    for (int64_t n = 1; n < 40; n += 6) {
+      sample *u = s_hvector(3, 1, stride * 2, s_hvector(n, 2, stride, s_elem(LADING_UINT32)));
+      side s = side_of(u, 2, &r);
+      check_op(&s, LADING_SUM, 4, &r);
+      check_op(&s, LADING_BXOR, 4, &r);
+      side_free(&s);
+      sample_free(u);
+    }
+}
+END_TEST
+
+static int random_op(rng *r, uint32_t kinds) {
+  for (;;) {
+    const int op = (int)rng_in(r, 0, LADING_OP_MAX - 1);
+    bool all = true;
+    for (int e = 0; e < LADING_ELEM_MAX; e++) all &= !(kinds >> e & 1) || ref_defined(op, e);
+    if (all) return op;
+  }
+}
+
+/* Arrays of structs go many items at a time, where these do not overlap and split no element. */
+START_TEST(many_mixed_items) {
+  rng r = rng_of(48);
+  for (int i = 0; i < 200; i++) {
+    random_kinds = 0x7f8;
+    sample *t = random_type(&r, 2, 60);
+    if (i % 4) t = S_STRUCT(3, LIST(1, 1, 2), LIST(8, 80, 0), t, s_elem(LADING_UINT16), s_elem(LADING_INT32));
+    if (i % 3 == 0) t = S_STRUCT(2, LIST(1, 1), LIST(0, 200), t, s_elem(LADING_2INT));
+    if (i % 5) t = s_resized(t, 0, rng_in(&r, -300, 300));
+    side s = side_of(t, rng_in(&r, 15, 90), &r);
+    check_op(&s, i % 3 ? random_op(&r, random_kinds) : LADING_REPLACE, 5, &r);
+    side_free(&s);
+    sample_free(t);
+  }
+  random_kinds = ~UINT32_C(0);
+}
+END_TEST
+
+/* Mixed pairs: one of their elements is split, so that nothing goes at a time. */
+START_TEST(many_pairs) {
+  rng r = rng_of(49);
+  for (int i = 0; i < 40; i++) {
+    sample *t = S_STRUCT(3, LIST(1, 2, 1), LIST(0, 24, 60), s_elem(i % 2 ? LADING_SHORT_INT : LADING_DOUBLE_INT), s_elem(LADING_LONG_INT), s_elem(LADING_2INT));
+    side s = side_of(t, rng_in(&r, 1, 60), &r);
+    check_op(&s, i % 4 < 2 ? LADING_MINLOC : LADING_MAXLOC, 5, &r);
+    side_free(&s);
+    sample_free(t);
+  }
+}
+END_TEST
+
+/* ---- random types ---- */
+
+static const uint32_t kind_sets[] = {
+  0x7f8, /* the integers */
+  1u << LADING_2INT | 1u << LADING_SHORT_INT | 1u << LADING_LONG_INT, 1u << LADING_BYTE | 1u << LADING_INT16 | 1u << LADING_UINT64, 1u << LADING_INT32,
+  1u << LADING_UINT16, 1u << LADING_SHORT_INT, 1u << LADING_BOOL | 1u << LADING_INT8,
+  /* where elements overlap, of these NaNs may come */
+  1u << LADING_DOUBLE, 1u << LADING_FLOAT | 1u << LADING_DOUBLE | 1u << LADING_LONG_DOUBLE, 1u << LADING_DOUBLE_INT | 1u << LADING_LONG_DOUBLE_INT,
+  1u << LADING_C_FLOAT | 1u << LADING_FLOAT16 | 1u << LADING_INT32,
+};
+enum { SETS = sizeof kind_sets / sizeof kind_sets[0], INT_SETS = 7 };
+
+START_TEST(random_ranges) {
+  rng r = rng_of(43);
+  for (int i = 0; i < 3000; i++) {
+    const int set = i % SETS;
+    random_kinds = kind_sets[set];
+    sample *t = random_type(&r, i % 6, 500);
+    side s = side_of(t, rng_in(&r, 0, 3), &r);
+    if (set < INT_SETS || !s.x->overlaps) check_op(&s, random_op(&r, random_kinds), 4, &r);
+    side_free(&s);
+    sample_free(t);
+  }
+  random_kinds = ~UINT32_C(0);
+}
+END_TEST
+
+START_TEST(split_elements) {
+  rng r = rng_of(44);
+  static const int kinds[] = { LADING_INT32, LADING_UINT64, LADING_2INT, LADING_INT16, LADING_SHORT_INT };
+  for (int i = 0; i < 600; i++) {
+    const int k = kinds[i % COUNT_OF(kinds)];
+    const int64_t n = rng_in(&r, 1, 9), bytes = n * elem_size(k);
+    int64_t at[200], all[600];
+    for (int64_t b = 0, o = 0; b < bytes; b++) at[b] = o += rng_in(&r, 0, 3) ? 1 : rng_in(&r, -6, 12);
+    lading_type *t = cut_type(at, bytes, (ldg_sig){ n, &ldg_build_elem_nodes[k] }, &r);
+    const int64_t count = rng_in(&r, 1, 2), extent = info_of(t).extent;
+    for (int64_t b = 0; b < count * bytes; b++) all[b] = at[b % bytes] + b / bytes * extent;
+    int *kind = malloc((size_t)(count * n) * sizeof *kind);
+    for (int64_t e = 0; e < count * n; e++) kind[e] = k;
+    side s = side_of_kinds(t, "split", count, stream_of_offsets(all, count * bytes), count * n, kind, &r);
+    check_op(&s, random_op(&r, 1u << k), 6, &r);
+    side_free(&s);
+    lading_type_free(t);
+  }
+}
+END_TEST
+
+/* ---- copies ---- */
+
+static void check_copy(side *a, side *b, int op, int64_t i, int64_t j) {
+  buffer before = copy_of(&b->b), want, from = copy_of(&a->b);
+  char x[32], y[32];
+  for (int64_t k = i; k < j; k++) {
+    get_element(a, k, x), get_element(b, k, y);
+    reduce_element(op, a->kind[k], x, y);
+    put_element(b, k, y);
+  }
+  want = copy_of(&b->b);
+  memcpy(b->b.data, before.data, (size_t)before.n);
+  ck_assert_int_eq(lading_copy_op(a->type, a->count, base_of(a), b->type, b->count, base_of(b), a->pos[i], a->pos[j], (lading_op)op), LADING_OK);
+  same_bytes(op_names[op], &want, &b->b, b, a->pos[i], a->pos[j]);
+  same_bytes("the source of copy_op", &from, &a->b, a, a->pos[i], a->pos[j]);
+  buffer_free(&want);
+  buffer_free(&before);
+  buffer_free(&from);
+}
+
+static void copy_ranges(const sample *from, int64_t fc, const sample *to, int64_t tc, int op, rng *r) {
+  side a = side_of(from, fc, r), b = side_of(to, tc, r);
+  const int64_t n = a.n < b.n ? a.n : b.n;
+  check_copy(&a, &b, op, 0, n);
+  for (int t = 0; t < 4; t++) {
+    const int64_t i = rng_in(r, 0, n);
+    side_fill(&a, r), side_fill(&b, r);
+    check_copy(&a, &b, op, i, rng_in(r, i, n));
+  }
+  side_free(&a);
+  side_free(&b);
+}
+
+START_TEST(copy_between_layouts) {
+  rng r = rng_of(45);
+  for (int kind = 0; kind < LADING_ELEM_MAX; kind++)
+    for (int a = 0; a < SHAPES; a++)
+      for (int b = 0; b < SHAPES; b++) {
+        sample *s = shape(a, kind), *d = shape(b, kind);
+        copy_ranges(s, rng_in(&r, 1, 3), d, rng_in(&r, 1, 3), random_op(&r, 1u << kind), &r);
+        sample_free(s);
+        sample_free(d);
+      }
+}
+END_TEST
+
+START_TEST(copy_between_strangers) {
+  rng r = rng_of(46);
+  for (int i = 0; i < 1500; i++) {
+    random_kinds = 1u << (i % 8 + LADING_INT8);
+    sample *s = i % 2 ? random_nest(&r, 3, 300) : random_type(&r, i % 5, 300), *d = random_type(&r, i / 6 % 6, 300);
+    if (i % 2 == 0) copy_ranges(s, rng_in(&r, 0, 3), d, rng_in(&r, 0, 3), random_op(&r, random_kinds), &r);
+    sample_free(s);
+    sample_free(d);
+  }
+  random_kinds = ~UINT32_C(0);
+}
+END_TEST
+
+/* Mixed types: the same elements in other places; one that differs, or a pair for its parts, is refused. */
+START_TEST(copy_of_mixed_types) {
+  rng r = rng_of(47);
+  sample *one = S_STRUCT(3, LIST(1, 2, 1), LIST(0, 8, 40), s_elem(LADING_INT32), s_elem(LADING_DOUBLE), s_elem(LADING_INT16));
+  sample *two = S_STRUCT(3, LIST(1, 2, 1), LIST(2, 30, 10), s_elem(LADING_INT32), s_elem(LADING_DOUBLE), s_elem(LADING_INT16));
+  for (int op = LADING_REPLACE; op <= LADING_MAX; op++) copy_ranges(one, 3, two, 4, op, &r), copy_ranges(two, 2, two, 2, op, &r);
+  sample *other = S_STRUCT(3, LIST(1, 2, 1), LIST(2, 30, 10), s_elem(LADING_INT32), s_elem(LADING_DOUBLE), s_elem(LADING_UINT16));
+  side a = side_of(one, 2, &r), b = side_of(other, 2, &r);
+  ck_assert_int_eq(lading_copy_op(a.type, 2, base_of(&a), b.type, 2, base_of(&b), 0, 20, LADING_SUM), LADING_OK);
+  ck_assert_int_eq(lading_copy_op(a.type, 2, base_of(&a), b.type, 2, base_of(&b), 0, 22, LADING_SUM), LADING_ERR_ARG);
+  ck_assert_int_eq(lading_copy_op(a.type, 2, base_of(&a), b.type, 2, base_of(&b), 24, 44, LADING_SUM), LADING_ERR_ARG);
+  ck_assert_int_eq(lading_copy_op(a.type, 2, base_of(&a), b.type, 2, base_of(&b), 0, 4, LADING_BAND), LADING_ERR_UNSUPPORTED);
+  int pair[2] = { 1, 2 }, ints[2] = { 3, 4 };
+  sample *two_ints = s_contiguous(2, s_elem(LADING_INT32));
+  ck_assert_int_eq(lading_copy_op(lading_elem_type(LADING_2INT), 1, pair, two_ints->type, 1, ints, 0, 8, LADING_SUM), LADING_ERR_UNSUPPORTED);
+  ck_assert_int_eq(lading_copy_op(two_ints->type, 1, ints, lading_elem_type(LADING_UINT32), 2, pair, 0, 8, LADING_SUM), LADING_ERR_ARG);
+  ck_assert(ints[0] == 3 && ints[1] == 4 && pair[0] == 1 && pair[1] == 2);
+  side_free(&a);
+  side_free(&b);
+  sample_free(one), sample_free(two), sample_free(other), sample_free(two_ints);
+}
+END_TEST
+
+/* A layout without elements (parsed, or sent as bytes) takes those of the typed side. */
+START_TEST(bytes_take_the_other_side) {
+  double src[6] = { 1, 2, 3, 4, 5, 6 }, dst[6] = { 10, 20, 30, 40, 50, 60 };
+  lading_type *hole = parsed("(repeat 3 16 (bytes 8))"), *split = parsed("(repeat 6 8 (bytes 4))");
+  sample *three = s_contiguous(3, s_elem(LADING_DOUBLE));
+  ck_assert_int_eq(lading_copy_op(hole, 1, src, three->type, 1, dst, 0, 24, LADING_SUM), LADING_OK);
+  ck_assert(dst[0] == 11 && dst[1] == 23 && dst[2] == 35 && dst[3] == 40);
+  ck_assert_int_eq(lading_copy_op(three->type, 1, src, hole, 1, dst, 8, 16, LADING_SUM), LADING_OK);
+  ck_assert(dst[2] == 37 && dst[0] == 11 && dst[4] == 50);
+  ck_assert_int_eq(lading_copy_op(three->type, 1, src, hole, 1, dst, 8, 12, LADING_SUM), LADING_ERR_ARG);
+  ck_assert_int_eq(lading_copy_op(hole, 1, src, hole, 1, dst, 0, 24, LADING_SUM), LADING_ERR_UNSUPPORTED);
+  uint64_t a[6] = { 5, 0, 6, 0, 7, 0 }, b[3] = { 1, UINT32_MAX, 1 };
+  memcpy(&a[1], "\1\0\0\0", 4); /* the high half of the first number */
+  sample *words = s_contiguous(3, s_elem(LADING_UINT64));
+  ck_assert_int_eq(lading_copy_op(split, 1, a, words->type, 1, b, 0, 24, LADING_SUM), LADING_OK);
+  ck_assert(b[0] == 6 + (UINT64_C(1) << 32) && b[1] == UINT64_C(6) + UINT32_MAX && b[2] == 8);
+  lading_type_free(hole), lading_type_free(split);
+  sample_free(three), sample_free(words);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  return CHECK_MAIN("op", argc, argv, every_op_on_every_element, what_is_no_op_or_no_element, without_memory, signed_overflow_wraps, nan_and_zero, halves,
+                    pairs_take_the_lower_index, coinciding_destinations, many_mixed_items, many_pairs, random_ranges, split_elements, copy_between_layouts,
+                    copy_between_strangers, copy_of_mixed_types, bytes_take_the_other_side);
+}
