@@ -34,9 +34,6 @@ int lading_unpack(const lading_type *type, int64_t count, void *mem, const void 
   return LADING_OK;
 }
 
-/* All of it is one run: then its stream is its memory. */
-static bool is_run(const ldg_side *s) { return s->rep->runs == 1 && (s->count == 1 || s->extent == s->rep->size); }
-
 int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi) {
   const ldg_plan *sp, *dp;
   ldg_side s, d;
@@ -44,8 +41,6 @@ int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading
   if (!e) e = ldg_api_side(dt, dc, dst, &dp, &d);
   if (e) return e;
   if (lo < 0 || lo > hi || hi > ldg_min(sc * s.rep->size, dc * d.rep->size)) return LADING_ERR_RANGE;
-  if (is_run(&s)) ldg_exec(dp, dc, LDG_UNPACK, dst, ldg_at(src, s.rep->first + lo), lo, hi);
-  else if (is_run(&d)) ldg_exec(sp, sc, LDG_PACK, src, ldg_at(dst, d.rep->first + lo), lo, hi);
-  else ldg_exec_copy(&s, &d, lo, hi);
+  ldg_exec_move(sp, &s, dp, &d, lo, hi);
   return LADING_OK;
 }

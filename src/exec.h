@@ -11,6 +11,8 @@ void ldg_exec(const ldg_plan *p, int64_t count, int dir, const char *mem, const 
 typedef struct ldg_side { const ldg_rep *rep; int64_t count, extent; const char *base; } ldg_side;
 /* Layout to layout, stream bytes [lo, hi); the counted reps of both sides fit (ldg_rep_repeat_in). */
 void ldg_exec_copy(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi);
+/* The same by the plans of both sides, where all of one side is one run. */
+void ldg_exec_move(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi);
 
 /* Segments of `count` items: runs in stream order, merged across items. ERR_OVERFLOW, ERR_NOMEM. */
 int ldg_exec_segments(const ldg_side *s, int64_t *n);
