@@ -34,26 +34,20 @@ static void zip(const ldg_rep *sr, const char *src, const ldg_rep *dr, char *dst
   }
 }
 
-void ldg_exec_copy(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) {
+bool ldg_exec_nest(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) {
   ldg_nest n;
+  chain c;
   int64_t so, to;
-  if (lo == hi) return;
-  if (ldg_nest_common(src->rep, src->extent, dst->rep, dst->extent, hi, &n, &so, &to)) {
-    chain c;
-    n.ordered = !ldg_nest_distinct(&n);
-    ldg_exec_range(chain_of(&c, &n), LDG_PACK, ldg_at(src->base, so), ldg_at(dst->base, to), lo, hi);
-    return;
-  }
-  ldg_rep sr, dr;
-  if (ldg_rep_repeat_in(&sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&dr, dst->count, dst->extent, dst->rep)) return;
-  zip(&sr, src->base, &dr, (char *)(uintptr_t)dst->base, lo, hi);
+  if (lo == hi) return true;
+  if (!ldg_nest_common(src->rep, src->extent, dst->rep, dst->extent, hi, &n, &so, &to)) return false;
+  n.ordered = !ldg_nest_distinct(&n);
+  ldg_exec_range(chain_of(&c, &n), LDG_PACK, ldg_at(src->base, so), ldg_at(dst->base, to), lo, hi);
+  return true;
 }
 
-/* All of it is one run: then its stream is its memory. */
-static bool is_run(const ldg_side *s) { return s->rep->runs == 1 && (s->count == 1 || s->extent == s->rep->size); }
-
-void ldg_exec_move(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
-  if (is_run(src)) ldg_exec(dp, dst->count, LDG_UNPACK, dst->base, ldg_at(src->base, src->rep->first + lo), lo, hi);
-  else if (is_run(dst)) ldg_exec(sp, src->count, LDG_PACK, src->base, ldg_at(dst->base, dst->rep->first + lo), lo, hi);
-  else ldg_exec_copy(src, dst, lo, hi);
+void ldg_exec_copy(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) {
+  ldg_rep sr, dr;
+  if (ldg_exec_nest(src, dst, lo, hi)) return;
+  if (ldg_rep_repeat_in(&sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&dr, dst->count, dst->extent, dst->rep)) return;
+  zip(&sr, src->base, &dr, (char *)(uintptr_t)dst->base, lo, hi);
 }
