@@ -1,6 +1,7 @@
 /* map: ranges of remote memory are found where a naive list says, leave in the order of their last use, and are unmapped exactly
  * once, never while somebody holds them. */
 #include "random_types.h"
+#include "base.h"
 #include <pthread.h>
 
 static lading_map *map_new(int64_t entries, int64_t bytes, void (*unmap)(void *, void *, int64_t, void *), void *ctx) {
@@ -162,6 +163,34 @@ START_TEST(arguments) {
 }
 END_TEST
 
+/* Without memory a range is not taken: it is still the caller's, and those that it would replace stay. */
+START_TEST(no_memory) {
+  int64_t gone[2] = { 0, 0 };
+  lading_map *m = NULL;
+  lading_mapping *pin = NULL;
+  ldg_alloc_fail(0);
+  ck_assert_int_eq(lading_map_create(&(lading_map_attr){ 0, 0, NULL, NULL }, &m), LADING_ERR_NOMEM);
+  ldg_alloc_fail(-1);
+  ck_assert_ptr_null(m);
+  m = map_new(0, 0, count_unmaps, gone);
+  for (uint64_t k = 0; k < 40; k++) {
+    for (int64_t n = 0; n < 2; n++) {
+      ldg_alloc_fail(n);
+      const int rc = lading_map_insert(m, 1, 10 * k, 10, place(10 * k), NULL, &pin);
+      ldg_alloc_fail(-1);
+      ck_assert(rc == LADING_ERR_NOMEM ? !pin && counts_of(m).entries == (int64_t)k : rc == LADING_OK && n == 1);
+      if (rc == LADING_OK) break;
+    }
+    if (!pin) insert(m, 1, 10 * k, 10);
+    lading_map_release(m, pin);
+    pin = NULL;
+  }
+  ck_assert(counts_of(m).entries == 40 && gone[0] == 0);
+  lading_map_free(m);
+  ck_assert_int_eq(gone[0], 40);
+}
+END_TEST
+
 /* ---- at random, against a list that is searched from end to end ---- */
 
 enum { LIST_MAX = 4000, HELD_MAX = 6 };
@@ -318,6 +347,6 @@ START_TEST(many_threads) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("map", argc, argv, ranges, newer_ranges_win, least_recently_used_leave, pins_keep, invalidation, arguments, random_histories,
+  return CHECK_MAIN("map", argc, argv, ranges, newer_ranges_win, least_recently_used_leave, pins_keep, invalidation, arguments, no_memory, random_histories,
                     many_threads);
 }
