@@ -260,7 +260,8 @@ LADING_API int lading_type_span(const lading_type *type, int64_t count, int64_t 
  * or max_bytes bytes (0: no limit) the least recently used ones leave that nobody has pinned; a range stays pinned, and so mapped,
  * from the find or insert that gave the pin to its release. unmap(ctx, local, bytes, handle), which may be NULL, is called exactly
  * once for every range, by the thread whose call made it leave or released it last, and without a lock, so it may use the map.
- * A map belongs to the process that made it. */
+ * An insert that overtakes the invalidate of the same bytes puts back what it should not: order them. A map belongs to the process
+ * that made it. */
 typedef struct lading_map lading_map;
 typedef struct lading_mapping lading_mapping; /* a pin */
 typedef struct lading_map_attr {

@@ -15,13 +15,13 @@ static int cma(int dir, pid_t pid, uint64_t remote, const lading_type *rt, int64
   return ldg_direct_cma(dir, pid, &far, fp, &near, np, lo, hi, done);
 }
 
-int lading_cma_get(pid_t pid, uint64_t remote, const lading_type *rt, int64_t rc, void *local, const lading_type *lt, int64_t lc, int64_t lo,
-                   int64_t hi, int64_t *done) {
+int lading_cma_get(pid_t pid, uint64_t remote, const lading_type *rt, int64_t rc, void *local, const lading_type *lt, int64_t lc,
+                   int64_t lo, int64_t hi, int64_t *done) {
   return cma(LDG_GET, pid, remote, rt, rc, local, lt, lc, lo, hi, done);
 }
 
-int lading_cma_put(pid_t pid, uint64_t remote, const lading_type *rt, int64_t rc, const void *local, const lading_type *lt, int64_t lc, int64_t lo,
-                   int64_t hi, int64_t *done) {
+int lading_cma_put(pid_t pid, uint64_t remote, const lading_type *rt, int64_t rc, const void *local, const lading_type *lt, int64_t lc,
+                   int64_t lo, int64_t hi, int64_t *done) {
   return cma(LDG_PUT, pid, remote, rt, rc, local, lt, lc, lo, hi, done);
 }
 

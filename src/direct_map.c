@@ -127,9 +127,13 @@ static void take_out_overlaps(lading_map *m, uint64_t owner, uint64_t remote, ui
   while (i < m->counts.entries && overlaps(m->at[i], owner, last)) take_out(m, i, dead);
 }
 
+static bool too_much(const lading_map *m) {
+  return m->counts.entries > m->attr.max_entries || m->counts.bytes > m->attr.max_bytes;
+}
+
 /* Pinned ranges stay, so it may be that nothing can go. */
 static void evict(lading_map *m, lading_mapping **dead) {
-  for (lading_mapping *e = m->oldest, *next; e && (m->counts.entries > m->attr.max_entries || m->counts.bytes > m->attr.max_bytes); e = next) {
+  for (lading_mapping *e = m->oldest, *next; e && too_much(m); e = next) {
     next = e->newer;
     if (e->pins) continue;
     take_out(m, lower(m, e->owner, e->remote), dead);

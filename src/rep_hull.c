@@ -42,9 +42,10 @@ static void listed(hull *h, const ldg_rep *r, int64_t i, int64_t j, int64_t base
   whole(h, r->child, ldg_rep_move(base, high));
 }
 
+static int64_t holds(const ldg_rep *r, int64_t byte) { return r->psum ? ldg_rep_find(r->psum, r->n, byte) : byte / r->child->size; }
+
 static void entries(hull *h, const ldg_rep *r, int64_t base, int64_t lo, int64_t hi) {
-  const int64_t size = r->psum ? 0 : r->child->size;
-  const int64_t i = r->psum ? ldg_rep_find(r->psum, r->n, lo) : lo / size, j = r->psum ? ldg_rep_find(r->psum, r->n, hi - 1) : (hi - 1) / size;
+  const int64_t i = holds(r, lo), j = holds(r, hi - 1);
   entry(h, r, i, base, lo, hi);
   if (!r->psum && i + 1 < j) listed(h, r, i + 1, j, base);
   for (int64_t k = i + 1; r->psum && k < j; k++) entry(h, r, k, base, lo, hi);

@@ -278,7 +278,8 @@ START_TEST(absolute_addresses) {
   int64_t done;
   lading_type *s = NULL, *d = NULL;
   for (int i = 0; i < 64; i++) from[i] = i, to[i] = -1;
-  const int64_t at[] = { (int64_t)(uintptr_t)&from[40], (int64_t)(uintptr_t)&from[3] }, home[] = { (int64_t)(uintptr_t)&to[5], (int64_t)(uintptr_t)&to[60] };
+  const int64_t at[] = { (int64_t)(uintptr_t)&from[40], (int64_t)(uintptr_t)&from[3] };
+  const int64_t home[] = { (int64_t)(uintptr_t)&to[5], (int64_t)(uintptr_t)&to[60] };
   ck_assert_int_eq(lading_type_hindexed_block(2, 2, at, lading_elem_type(LADING_DOUBLE), &s), LADING_OK);
   ck_assert_int_eq(lading_type_hindexed_block(2, 2, home, lading_elem_type(LADING_DOUBLE), &d), LADING_OK);
   ck_assert_int_eq(lading_cma_get(getpid(), 0, s, 1, NULL, d, 1, 0, 32, &done), LADING_OK);
@@ -319,7 +320,8 @@ static void hull_is_tight(const ldg_rep *rep, const stream *x, int64_t lo, int64
   int64_t from, to, low = lo < hi ? INT64_MAX : 0, high = lo < hi ? INT64_MIN : 0;
   for (int64_t k = lo; k < hi; k++) low = ldg_min(low, x->at[k]), high = ldg_max(high, x->at[k] + 1);
   ldg_rep_hull(rep, lo, hi, &from, &to);
-  ck_assert_msg(from == low && to == high, "%s: [%d, %d) is at [%d, %d), not [%d, %d)", spell, (int)lo, (int)hi, (int)from, (int)to, (int)low, (int)high);
+  ck_assert_msg(from == low && to == high, "%s: [%d, %d) is at [%d, %d), not [%d, %d)", spell, (int)lo, (int)hi, (int)from, (int)to,
+                (int)low, (int)high);
 }
 
 START_TEST(hulls) {

@@ -347,6 +347,6 @@ START_TEST(many_threads) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("map", argc, argv, ranges, newer_ranges_win, least_recently_used_leave, pins_keep, invalidation, arguments, no_memory, random_histories,
-                    many_threads);
+  return CHECK_MAIN("map", argc, argv, ranges, newer_ranges_win, least_recently_used_leave, pins_keep, invalidation, arguments, no_memory,
+                    random_histories, many_threads);
 }

@@ -99,16 +99,18 @@ static void print_row(const world *w, const job *j, times *t) {
   }
   printf("| %-16s | %7lld | %6lld |", j->w->name, (long long)j->w->bytes, (long long)j->w->sent.n);
   for (int m = 0; m < METHODS; m++) printf(" %8.1f |", us[m]);
-  printf(" %5.2f | %5.2f | %6lld | %6lld |\n", us[STAGED] / us[DIRECT], t->ns[STAGED][0] / t->ns[DIRECT][0], (long long)j->first, (long long)j->repeat);
+  printf(" %5.2f | %5.2f |", us[STAGED] / us[DIRECT], t->ns[STAGED][0] / t->ns[DIRECT][0]);
+  printf(" %6lld | %6lld |\n", (long long)j->first, (long long)j->repeat);
   fflush(stdout);
 }
 
 static void print_head(const world *w, const options *o) {
-  printf("%d processes; each sends to its right and receives from its left; medians of %d rounds, us, of process 0; messages are %s\n", w->size, ROUNDS,
-         o->same ? "never written again" : "written anew before each exchange");
-  printf("staged: packed into shared memory, unpacked from it; pipelined: so in chunks of %d KiB; direct: one copy out of the sender's mapped\n"
-         "memory, by its layout; unknown: which is shipped every time; cma: by lading_cma_get%s\n"
-         "ratio: staged to direct, of medians, of the best rounds; layout, repeat: bytes of the first offer and of a later one\n\n", CHUNK >> 10, w->all->no_cma ? " (not allowed here)" : "");
+  printf("%d processes; each sends to its right and receives from its left; us, medians of %d rounds of process 0;\n", w->size, ROUNDS);
+  printf("messages are %s\n", o->same ? "never written again" : "written anew before each exchange");
+  printf("staged: packed into shared memory, unpacked from it; pipelined: so in chunks of %d KiB;\n", CHUNK >> 10);
+  printf("direct: one copy out of the sender's mapped memory, by its layout; unknown: which is shipped every time;\n");
+  printf("cma: by lading_cma_get%s\n", w->all->no_cma ? " (not allowed here)" : "");
+  printf("ratio: staged to direct, of medians, of the best rounds; layout, repeat: bytes of the first offer and of a later one\n\n");
   printf("| workload         |   bytes | blocks |   staged | pipelined|  unknown |   direct |      cma | ratio |  best | layout | repeat |\n");
   printf("|------------------|--------:|-------:|---------:|---------:|---------:|---------:|---------:|------:|------:|-------:|-------:|\n");
 }
@@ -134,7 +136,8 @@ static int body(world *w, void *arg) {
   const bool cma = exchange_has_cma(w);
   if (w->rank == 0 && !o->check) print_head(w, o);
   for (int i = 0; i < workload_count(o->check); i++) one(w, i, o, &t);
-  if (w->rank == 0 && o->check) printf("ring: ok, %d workloads, %d processes%s\n", workload_count(true), w->size, cma ? "" : "; cma SKIPPED: not allowed here");
+  const char *skipped = cma ? "" : "; cma SKIPPED: not allowed here";
+  if (w->rank == 0 && o->check) printf("ring: ok, %d workloads, %d processes%s\n", workload_count(true), w->size, skipped);
   return 0;
 }
 
@@ -145,6 +148,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[i], "--same")) o.same = true;
     else o.size = atoi(argv[i]);
   }
-  if (o.size < 2 || o.size > RANKS_MAX) return fprintf(stderr, "usage: ring [--check | --same] [PROCESSES], 2 to %d of them\n", RANKS_MAX), 2;
-  return world_run(o.size, body, &o);
+  if (o.size >= 2 && o.size <= RANKS_MAX) return world_run(o.size, body, &o);
+  fprintf(stderr, "usage: ring [--check | --same] [PROCESSES], 2 to %d of them\n", RANKS_MAX);
+  return 2;
 }

@@ -190,8 +190,10 @@ static const recipe large[] = {
   { "LAMMPS_full P2", lammps, { 3062, 3534 } },
 };
 static const recipe few[] = {
-  { "MILC", milc, { 8, 8, 8, 16 } }, { "WRF_y", wrf_y, { 19, 65, 24, 11 } }, { "NAS_MG_y", mg_y, { 130, 66, 20 } }, { "NAS_MG_z", mg_z, { 130, 66, 5 } },
-  { "stencil z", stencil, { 40, 0 } }, { "stencil y", stencil, { 40, 1 } }, { "stencil x", stencil, { 40, 2 } }, { "stencil all", stencil, { 40, 3 } },
+  { "MILC", milc, { 8, 8, 8, 16 } },           { "WRF_y", wrf_y, { 19, 65, 24, 11 } },
+  { "NAS_MG_y", mg_y, { 130, 66, 20 } },       { "NAS_MG_z", mg_z, { 130, 66, 5 } },
+  { "stencil z", stencil, { 40, 0 } },         { "stencil y", stencil, { 40, 1 } },
+  { "stencil x", stencil, { 40, 2 } },         { "stencil all", stencil, { 40, 3 } },
   { "LAMMPS_full", lammps, { 1662, 1907 } },
 };
 
