@@ -151,7 +151,8 @@ LADING_API int lading_pack(const lading_type *type, int64_t count, const void *m
 LADING_API int lading_unpack(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi);
 
 /* Copies stream bytes [lo, hi) of `sc` items of `st` at `src` to the same stream positions of `dc` items of `dt` at `dst`,
- * without a staging buffer. hi is bounded by the smaller stream. The bytes read and the bytes written must not overlap. */
+ * without a staging buffer (small pieces that do not match go over 8 KiB of stack). hi is bounded by the smaller stream. The bytes
+ * read and the bytes written must not overlap. */
 LADING_API int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi);
 
 /* The same on threads of the caller; the library starts none. `pf` has to call body(arg, i) once for every i in [0, n), on
@@ -268,6 +269,70 @@ typedef struct lading_peer_counts {
   int64_t bytes;         /* of memory that types kept take now */
 } lading_peer_counts;
 LADING_API int lading_peer_stats(const lading_peer *peer, lading_peer_counts *out);
+
+/* ---- straight between processes -------------------------------------------------------------------------------------- */
+
+/* Copies stream bytes [lo, hi) between `rc` items of `rt` in process `pid`, at its address `remote`, and the same stream positions
+ * of `lc` items of `lt` at `local` here: get reads the remote memory, put writes it. Linux cross-memory attach (process_vm_readv(2),
+ * process_vm_writev(2)): no cooperation of the other process, but the right to trace it. For types with absolute displacements
+ * `remote` is 0. hi is bounded by the smaller stream.
+ *
+ * A put writes exactly the bytes of the remote layout. A get may read bytes between them, where that is faster, but writes exactly
+ * those of the local one. Neither is atomic. The remote process may run on; what it writes to the same bytes meanwhile is a race.
+ *
+ * *done: bytes of the stream moved, from lo on, also on an error; of the local memory of a get and the remote one of a put nothing
+ * else was written. ERR_SYSTEM: a call failed, and errno says how. EPERM: not allowed (also in some containers), ENOSYS: not there:
+ * copy in another way. ESRCH: no such process. EFAULT: the next byte is not mapped in one of the processes. Also ERR_ARG (done is
+ * NULL, as for lading_copy), ERR_RANGE, ERR_OVERFLOW (also: blocks beyond the end of the address space), ERR_NOMEM. Holds at most
+ * 320 KiB of memory; where there is only a little it goes on with less, more slowly. */
+LADING_API int lading_cma_get(pid_t pid, uint64_t remote, const lading_type *rt, int64_t rc, void *local, const lading_type *lt, int64_t lc,
+                              int64_t lo, int64_t hi, int64_t *done);
+LADING_API int lading_cma_put(pid_t pid, uint64_t remote, const lading_type *rt, int64_t rc, const void *local, const lading_type *lt, int64_t lc,
+                              int64_t lo, int64_t hi, int64_t *done);
+
+/* Bytes that `count` items touch lie at [*lo, *hi) relative to the buffer, tight; 0, 0 when there are none: the range to look up
+ * in a map, or to register. ERR_ARG, ERR_OVERFLOW, ERR_NOMEM. */
+LADING_API int lading_type_span(const lading_type *type, int64_t count, int64_t *lo, int64_t *hi);
+
+/* Where memory of other processes is mapped here, however that came about (shared memory, XPMEM, CUDA IPC ...): one translation a
+ * buffer, then lading_copy goes straight into or out of the peer's memory, by the layout that lading_peer_accept gave.
+ *
+ * An `owner` is any number for a remote process, `remote` its address, `bytes` >= 1. Ranges of one owner never overlap in the map:
+ * what is inserted replaces every range that it overlaps, since it is the newer truth. When there are more than max_entries ranges
+ * or max_bytes bytes (0: no limit) the least recently used ones leave that nobody has pinned; a range stays pinned, and so mapped,
+ * from the find or insert that gave the pin to its release. unmap(ctx, local, bytes, handle), which may be NULL, is called exactly
+ * once for every range, by the thread whose call made it leave or released it last, and without a lock, so it may use the map.
+ * An insert that overtakes the invalidate of the same bytes puts back what it should not: order them. A map belongs to the process
+ * that made it. */
+typedef struct lading_map lading_map;
+typedef struct lading_mapping lading_mapping; /* a pin */
+typedef struct lading_map_attr {
+  int64_t max_entries, max_bytes;
+  void (*unmap)(void *ctx, void *local, int64_t bytes, void *handle);
+  void *ctx;
+} lading_map_attr;
+LADING_API int lading_map_create(const lading_map_attr *attr, lading_map **out);
+LADING_API void lading_map_free(lading_map *map); /* unmaps everything; no pin is held and no other call under way. NULL: no-op */
+
+#define LADING_NOT_MAPPED 3
+
+/* [remote, remote + bytes) of `owner` is at `local` from now on; `handle` is for unmap. *pin: until released. On an error the range
+ * is not taken, and still the caller's to unmap. ERR_ARG (also: local is NULL, the range does not fit in 64 bits), ERR_NOMEM. */
+LADING_API int lading_map_insert(lading_map *map, uint64_t owner, uint64_t remote, int64_t bytes, void *local, void *handle, lading_mapping **pin);
+/* LADING_OK: one range holds all of these bytes; *local is where the first of them is here, *pin the range. LADING_NOT_MAPPED: none
+ * does, outputs are untouched. O(log entries). */
+LADING_API int lading_map_find(lading_map *map, uint64_t owner, uint64_t remote, int64_t bytes, void **local, lading_mapping **pin);
+LADING_API void lading_map_release(lading_map *map, lading_mapping *pin); /* NULL: no-op */
+/* The owner freed or remapped these bytes: ranges that hold any of them are found no more; pinned ones are unmapped at their last
+ * release. (map, owner, 0, UINT64_MAX): all of the owner, as when it has gone. */
+LADING_API int lading_map_invalidate(lading_map *map, uint64_t owner, uint64_t remote, uint64_t bytes);
+
+typedef struct lading_map_counts {
+  int64_t entries, bytes;          /* in the map now */
+  int64_t pinned;                  /* ranges with pins now, also those that left the map */
+  int64_t hits, misses, evictions; /* finds; ranges that left for want of capacity */
+} lading_map_counts;
+LADING_API int lading_map_stats(const lading_map *map, lading_map_counts *out);
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,5 @@ int ldg_api_fits(const ldg_plan *p, int64_t count);
 
 /* `count` items of t at base, checked: ERR_ARG, ERR_OVERFLOW, and the errors of ldg_api_plan. */
 int ldg_api_side(const lading_type *t, int64_t count, const void *base, const ldg_plan **plan, ldg_side *out);
-/* All of it is one run: then its stream is its memory. */
-static inline bool ldg_api_is_run(const ldg_side *s) { return s->rep->runs == 1 && (s->count == 1 || s->extent == s->rep->size); }
 
 #endif

@@ -45,8 +45,6 @@ int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading
   if (!e) e = ldg_api_side(dt, dc, dst, &dp, &d);
   if (e) return e;
   if (lo < 0 || lo > hi || hi > ldg_min(sc * s.rep->size, dc * d.rep->size)) return LADING_ERR_RANGE;
-  if (ldg_api_is_run(&s)) ldg_exec(dp, dc, LDG_UNPACK, dst, ldg_at(src, s.rep->first + lo), lo, hi);
-  else if (ldg_api_is_run(&d)) ldg_exec(sp, sc, LDG_PACK, src, ldg_at(dst, d.rep->first + lo), lo, hi);
-  else ldg_exec_copy(&s, &d, lo, hi);
+  ldg_exec_move(sp, &s, dp, &d, lo, hi);
   return LADING_OK;
 }

@@ -74,8 +74,8 @@ static int common_elements(ldg_sig s, ldg_sig d, lading_op op, int64_t lo, int64
 
 static int run_copy_op(const ldg_side *s, const ldg_plan *sp, const ldg_side *d, const ldg_plan *dp, const ldg_reduction *r, int64_t lo, int64_t hi) {
   if (lo == hi) return LADING_OK;
-  if (ldg_api_is_run(s)) ldg_exec_op(dp, d->count, LDG_UNPACK, r, d->base, ldg_at(s->base, s->rep->first + lo), lo, hi);
-  else if (ldg_api_is_run(d)) ldg_exec_op(sp, s->count, LDG_PACK, r, s->base, ldg_at(d->base, d->rep->first + lo), lo, hi);
+  if (ldg_side_is_run(s)) ldg_exec_op(dp, d->count, LDG_UNPACK, r, d->base, ldg_at(s->base, s->rep->first + lo), lo, hi);
+  else if (ldg_side_is_run(d)) ldg_exec_op(sp, s->count, LDG_PACK, r, s->base, ldg_at(d->base, d->rep->first + lo), lo, hi);
   else ldg_exec_copy_op(s, d, r, lo, hi);
   return LADING_OK;
 }

@@ -67,26 +67,25 @@ int lading_unpack_threads(const lading_type *type, int64_t count, void *mem, con
 
 /* ---- copy ---- */
 
-typedef struct transfer { ldg_side src, dst; int64_t lo; cut cut; } transfer;
+typedef struct transfer { const ldg_plan *sp, *dp; ldg_side src, dst; int64_t lo; cut cut; } transfer;
 
 static void copy_part(void *arg, int64_t i) {
   const transfer *c = arg;
-  ldg_exec_copy(&c->src, &c->dst, c->lo + part_lo(&c->cut, i), c->lo + part_hi(&c->cut, i));
+  ldg_exec_move(c->sp, &c->src, c->dp, &c->dst, c->lo + part_lo(&c->cut, i), c->lo + part_hi(&c->cut, i));
 }
 
 int lading_copy_threads(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo,
                         int64_t hi, lading_parallel_for *pf, void *ctx, int64_t ways) {
   transfer c = { .lo = lo };
-  const ldg_plan *sp, *dp;
   int64_t ss, ds;
-  int e = ldg_api_side(st, sc, src, &sp, &c.src);
-  if (!e) e = ldg_api_side(dt, dc, dst, &dp, &c.dst);
+  int e = ldg_api_side(st, sc, src, &c.sp, &c.src);
+  if (!e) e = ldg_api_side(dt, dc, dst, &c.dp, &c.dst);
   if (e) return e;
   if (ldg_mul(sc, c.src.rep->size, &ss) || ldg_mul(dc, c.dst.rep->size, &ds)) return LADING_ERR_OVERFLOW;
   if (lo < 0 || lo > hi || hi > ldg_min(ss, ds)) return LADING_ERR_RANGE;
   c.cut = one_part(hi - lo);
-  if (pf && ways > 1 && lo < hi && !keeps_order(dp, dc)) {
-    const double from = ldg_plan_cost(sp, sc, LDG_PACK, hi - lo), to = ldg_plan_cost(dp, dc, LDG_UNPACK, hi - lo);
+  if (pf && ways > 1 && lo < hi && !keeps_order(c.dp, dc)) {
+    const double from = ldg_plan_cost(c.sp, sc, LDG_PACK, hi - lo), to = ldg_plan_cost(c.dp, dc, LDG_UNPACK, hi - lo);
     c.cut = cut_into(hi - lo, ways, from > to ? from : to, 0);
   }
   if (c.cut.parts > 1) pf(ctx, c.cut.parts, copy_part, &c);

@@ -47,9 +47,11 @@ static bool by_nest(const ldg_side *src, const ldg_side *dst, const ldg_op *op, 
   return true;
 }
 
+bool ldg_exec_nest(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) { return lo == hi || by_nest(src, dst, NULL, lo, hi); }
+
 void ldg_exec_copy(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) {
   ldg_rep sr, dr;
-  if (lo == hi || by_nest(src, dst, NULL, lo, hi)) return;
+  if (ldg_exec_nest(src, dst, lo, hi)) return;
   if (ldg_rep_repeat_in(&sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&dr, dst->count, dst->extent, dst->rep)) return;
   zip(&sr, src->base, &dr, (char *)(uintptr_t)dst->base, lo, hi);
 }

@@ -89,6 +89,9 @@ int64_t ldg_rep_node_memory(const ldg_rep *r);
 typedef int ldg_rep_visit(void *arg, int64_t off, int64_t pos, int64_t len);
 int ldg_rep_walk(const ldg_rep *r, int64_t lo, int64_t hi, ldg_rep_visit *fn, void *arg);
 
+/* Offsets of packed bytes [lo, hi) are in [*from, *to), tight; 0, 0 when lo == hi. O(depth + log entries + entries inside). */
+void ldg_rep_hull(const ldg_rep *r, int64_t lo, int64_t hi, int64_t *from, int64_t *to);
+
 /* Longer facts, O(tree). */
 typedef struct ldg_rep_stats { int64_t min_run, max_run; bool monotonic, overlaps; } ldg_rep_stats;
 int ldg_rep_stats_of(const ldg_rep *r, ldg_rep_stats *out); /* ERR_NOMEM */

@@ -191,7 +191,6 @@ START_TEST(copy_between_strangers) {
 }
 END_TEST
 
-/* Same signature, other shape: the pairs that programs really use, with a common refinement. */
 /* Nests whose radices refine each other often, or only in part, counts above one, contiguous sides. */
 START_TEST(copy_between_nests) {
   rng r = rng_of(27);
@@ -205,6 +204,7 @@ START_TEST(copy_between_nests) {
 }
 END_TEST
 
+/* Same signature, other shape: the pairs that programs really use, with a common refinement. */
 START_TEST(copy_between_partners) {
   rng r = rng_of(16);
   for (int i = 0; i < 1200; i++) {
@@ -241,6 +241,48 @@ START_TEST(bigger_streams) {
 }
 END_TEST
 
+/* Fields of some KiB: runs, nests, lists, anything. */
+static sample *field(rng *r) {
+  const int64_t n = rng_in(r, 2, 60);
+  switch (rng_in(r, 0, 6)) {
+  case 0: return s_contiguous(rng_in(r, 1, 6000), s_elem(LADING_BYTE));
+  case 1: return s_vector(n, rng_in(r, 1, 40), 41 + n, s_elem(LADING_FLOAT));
+  case 2: return s_indexed(4, LIST(n, 1, 2 * n, n + 1), LIST(0, 500, 600, 1200), s_vector(3, 11, 13, s_elem(LADING_INT16)));
+  case 3: return s_hvector(n, 1, 4000, S_STRUCT(2, LIST(1, 1), LIST(0, 1800), s_contiguous(200, s_elem(LADING_DOUBLE)), s_elem(LADING_CHAR)));
+  case 4: return s_hindexed(4, LIST(700, 1, 1, 900), LIST(9000, 0, 40, 2000), s_elem(LADING_INT32));
+  case 5: return s_hindexed(3, LIST(40, 2, n), LIST(0, 29000, 33000), s_resized(s_contiguous(600 + n, s_elem(LADING_BYTE)), 0, 700));
+  default: return random_type(r, 4, 4000);
+  }
+}
+
+/* The fields at other places each time, also onto each other. */
+static sample *record_of(rng *r, sample *const *fields, int64_t n) {
+  sample *own[4];
+  int64_t at[4];
+  for (int64_t i = 0; i < n; i++) own[i] = s_dup(fields[i]), at[i] = rng_in(r, 0, 9) ? i * 90000 + rng_in(r, 0, 2000) : rng_in(r, 0, 9000);
+  return s_struct(n, LIST(1, 1, 1, 1), at, own);
+}
+
+START_TEST(copy_part_by_part) {
+  rng r = rng_of(28);
+  for (int i = 0; i < 60; i++) {
+    sample *fields[4], *cut = NULL;
+    const int64_t n = rng_in(&r, 1, 4);
+    for (int64_t k = 0; k < n; k++) fields[k] = field(&r);
+    sample *a = record_of(&r, fields, n), *b = record_of(&r, fields, n);
+    cut = S_STRUCT(2, LIST(1, 1), LIST(0, 50000), s_contiguous(rng_in(&r, 1, 3000), s_elem(LADING_CHAR)), s_dup(b));
+    check_copy(a, 1, b, 1, &r);
+    check_copy(a, 2, b, 3, &r);
+    check_copy(cut, 1, a, 1, &r); /* fields of one end inside those of the other */
+    check_copy(fields[0], 2, a, 1, &r);
+    sample_free(a);
+    sample_free(b);
+    sample_free(cut);
+    for (int64_t k = 0; k < n; k++) sample_free(fields[k]);
+  }
+}
+END_TEST
+
 /* pack and unpack are each other's inverse, also when the ranges of the two do not agree. */
 START_TEST(round_trip_in_fragments) {
   rng r = rng_of(18);
@@ -265,5 +307,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, interleaved_items, copy_between_strangers, copy_between_nests,
-                    copy_between_partners, bigger_streams, round_trip_in_fragments);
+                    copy_between_partners, bigger_streams, copy_part_by_part, round_trip_in_fragments);
 }

@@ -23,8 +23,9 @@ LAYERS = {
     "exec": LEFT_OF_PLAN + " plan backend exec",
     "wire": LEFT_OF_PLAN + " plan backend exec wire",
     "peer": LEFT_OF_PLAN + " plan backend exec wire peer",
+    "direct": LEFT_OF_PLAN + " plan backend exec direct",
     "batch": LEFT_OF_PLAN + " plan backend exec batch",
-    "api": LEFT_OF_PLAN + " plan backend exec wire peer batch api",
+    "api": LEFT_OF_PLAN + " plan backend exec wire peer direct batch api",
     "backend": "base nest",
     "host": "base nest backend host generated",
 }
