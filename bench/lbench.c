@@ -1,5 +1,6 @@
 /* lbench: one tool to see what lading makes of a type (explain, dump), to check it (verify) and to time it (time). */
 #include "calibrate.h"
+#include "calls.h"
 #include "explain.h"
 #include "place.h"
 #include "report.h"
@@ -23,6 +24,7 @@ static const char usage[] =
     "  dump      canonical text and first segments\n"
     "  verify    every strategy against the definition, byte for byte\n"
     "  time      pack and unpack against the hand-written loop and memcpy\n"
+    "  calls     what calls take that move nothing or little: types made, segments found, a few bytes\n"
     "  calibrate measures this machine for the planner's costs, in less than a minute\n"
     "\n"
     "WHAT is a suite (ddtbench, or a path to a .suite file), the name of a problem, a type such as 'vector(8,1,8,double)',\n"
@@ -400,7 +402,7 @@ static int run(const options *o, const work *w) {
 
 static bool is_mode(const char *s) {
   return strcmp(s, "explain") == 0 || strcmp(s, "dump") == 0 || strcmp(s, "verify") == 0 || strcmp(s, "time") == 0 ||
-         strcmp(s, "calibrate") == 0;
+         strcmp(s, "calls") == 0 || strcmp(s, "calibrate") == 0;
 }
 
 int main(int argc, char **argv) {
@@ -408,9 +410,10 @@ int main(int argc, char **argv) {
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   o.mode = argv[1];
-  if (!is_mode(o.mode)) return refuse("'%s' is no mode; use explain, dump, verify, time or calibrate", o.mode);
+  if (!is_mode(o.mode)) return refuse("'%s' is no mode; use explain, dump, verify, time, calls or calibrate", o.mode);
   setvbuf(stdout, NULL, _IOLBF, 0);
   const bool read = read_args(&o, argc, argv);
+  if (read && strcmp(o.mode, "calls") == 0) return calls_time();
   if (read && strcmp(o.mode, "calibrate") == 0) return calibrate_machine(o.out, CALIBRATE_SECONDS);
   int status = read && find_work(&w, &o) ? run(&o, &w) : 2;
   for (int i = 0; i < w.n; i++) suite_free(&w.suites[i]);

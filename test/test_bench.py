@@ -132,6 +132,12 @@ def test_peer(lbench, name):
         check(float(row[f"{name}_pack_ns"]) > 0, f"{name} with {how}")
 
 
+def test_calls(lbench):
+    lines = run(lbench, "calls").stdout.splitlines()
+    ns = [float(line.split()[-2]) for line in lines]
+    check(len(lines) == 10 and min(ns) > 0, f"lbench calls: {lines}")
+
+
 def main():
     bench, lbench = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     os.chdir(bench.parent)
@@ -141,6 +147,7 @@ def main():
         with tempfile.TemporaryDirectory() as tmp:
             test_scripts(bench, pathlib.Path(tmp))
             test_floor(lbench)
+            test_calls(lbench)
             test_made_up_peers(lbench, pathlib.Path(tmp))
     print(f"{checks} checks")
 
