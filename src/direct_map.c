@@ -2,15 +2,17 @@
  * array and a look-up is a bisection; a list has them by last use. One lock, held for look-ups only: the caller's unmap runs
  * without it. What leaves the map while it is pinned is unmapped by the last release. */
 #include "direct.h"
+#include "base_lru.h"
 
 #include <pthread.h>
 
 struct lading_mapping {
+  ldg_lru_link use;                   /* while in the map; first, see base_lru.h */
   uint64_t owner, remote;
   int64_t bytes, pins;
   void *local, *handle;
   bool gone;                          /* not in the map any more: the last pin takes it away */
-  struct lading_mapping *newer, *older; /* by last use while in the map; `older` chains those to unmap after it */
+  struct lading_mapping *next;        /* to unmap after it */
 };
 
 struct lading_map {
@@ -18,7 +20,7 @@ struct lading_map {
   lading_map_attr attr;
   lading_mapping **at;                /* sorted by owner and remote */
   int64_t room;
-  lading_mapping *newest, *oldest;
+  ldg_lru uses;
   lading_map_counts counts;
 };
 
@@ -38,32 +40,7 @@ int ldg_direct_map_create(const lading_map_attr *attr, lading_map **out) {
   return LADING_OK;
 }
 
-/* ---- the list by last use; the lock is held from here to `unmap` ---- */
-
-static void link_newest(lading_map *m, lading_mapping *e) {
-  e->newer = NULL;
-  e->older = m->newest;
-  if (m->newest) m->newest->newer = e;
-  else m->oldest = e;
-  m->newest = e;
-}
-
-static void unlink_use(lading_map *m, const lading_mapping *e) {
-  if (e->newer) e->newer->older = e->older;
-  else m->newest = e->older;
-  if (e->older) e->older->newer = e->newer;
-  else m->oldest = e->newer;
-}
-
-static void use(lading_map *m, lading_mapping *e) {
-  if (e != m->newest) {
-    unlink_use(m, e);
-    link_newest(m, e);
-  }
-  m->counts.pinned += e->pins++ == 0;
-}
-
-/* ---- the sorted array ---- */
+/* ---- the sorted array; the lock is held from here to `unmap` ---- */
 
 /* Ends are last bytes, so that a range may reach to the end of the address space. */
 static uint64_t last_of(uint64_t remote, uint64_t bytes) { return remote + (bytes - 1); }
@@ -106,7 +83,7 @@ static void put_at(lading_map *m, int64_t i, lading_mapping *e) {
   m->at[i] = e;
   m->counts.entries++;
   m->counts.bytes += e->bytes;
-  link_newest(m, e);
+  ldg_lru_add(&m->uses, &e->use);
 }
 
 /* Takes range i out; *dead gets it when nobody holds it. */
@@ -115,10 +92,10 @@ static void take_out(lading_map *m, int64_t i, lading_mapping **dead) {
   move_tail(m, i, i + 1);
   m->counts.entries--;
   m->counts.bytes -= e->bytes;
-  unlink_use(m, e);
+  ldg_lru_remove(&m->uses, &e->use);
   e->gone = true;
   if (e->pins) return;
-  e->older = *dead;
+  e->next = *dead;
   *dead = e;
 }
 
@@ -133,8 +110,8 @@ static bool too_much(const lading_map *m) {
 
 /* Pinned ranges stay, so it may be that nothing can go. */
 static void evict(lading_map *m, lading_mapping **dead) {
-  for (lading_mapping *e = m->oldest, *next; e && too_much(m); e = next) {
-    next = e->newer;
+  for (lading_mapping *e = (lading_mapping *)m->uses.oldest, *next; e && too_much(m); e = next) {
+    next = (lading_mapping *)e->use.newer;
     if (e->pins) continue;
     take_out(m, lower(m, e->owner, e->remote), dead);
     m->counts.evictions++;
@@ -146,7 +123,7 @@ static void evict(lading_map *m, lading_mapping **dead) {
 static void unmap(const lading_map *m, lading_mapping *dead) {
   while (dead) {
     lading_mapping *e = dead;
-    dead = e->older;
+    dead = e->next;
     if (m->attr.unmap) m->attr.unmap(m->attr.ctx, e->local, e->bytes, e->handle);
     ldg_free(e);
   }
@@ -186,7 +163,8 @@ int ldg_direct_map_find(lading_map *m, uint64_t owner, uint64_t remote, int64_t 
   lading_mapping *e = i < m->counts.entries ? m->at[i] : NULL;
   const bool hit = e && overlaps(e, owner, remote) && last_of(remote, (uint64_t)bytes) <= last_of(e->remote, (uint64_t)e->bytes);
   if (hit) {
-    use(m, e);
+    ldg_lru_use(&m->uses, &e->use);
+    m->counts.pinned += e->pins++ == 0;
     *local = ldg_at(e->local, (int64_t)(remote - e->remote));
     *pin = e;
   }
@@ -202,7 +180,7 @@ void ldg_direct_map_release(lading_map *m, lading_mapping *pin) {
   const bool last = --pin->pins == 0;
   m->counts.pinned -= last;
   if (last && pin->gone) {
-    pin->older = NULL;
+    pin->next = NULL;
     dead = pin;
   } else if (last) {
     evict(m, &dead); /* more than fits may be there, since it was pinned */

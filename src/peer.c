@@ -100,7 +100,7 @@ static int read_message(const void *buf, int64_t n, message *m) {
 static void heed_epoch(lading_peer *p, uint64_t epoch) {
   if (epoch == p->seen) return;
   p->seen = epoch;
-  for (ldg_peer_entry *e = p->sent.oldest; e; e = e->newer) e->known = false;
+  for (ldg_lru_link *e = p->sent.uses.oldest; e; e = e->newer) ((ldg_peer_entry *)e)->known = false;
   ldg_peer_table_clear(&p->got);
 }
 

@@ -10,26 +10,11 @@ static ldg_peer_entry **bucket_of(const ldg_peer_table *t, const lading_id *name
   return &t->bucket[name->w[0] & (uint64_t)(t->buckets - 1)];
 }
 
-static void link_newest(ldg_peer_table *t, ldg_peer_entry *e) {
-  e->newer = NULL;
-  e->older = t->newest;
-  if (t->newest) t->newest->newer = e;
-  else t->oldest = e;
-  t->newest = e;
-}
-
-static void unlink_use(ldg_peer_table *t, const ldg_peer_entry *e) {
-  if (e->newer) e->newer->older = e->older;
-  else t->newest = e->older;
-  if (e->older) e->older->newer = e->newer;
-  else t->oldest = e->newer;
-}
-
 static void drop(ldg_peer_table *t, ldg_peer_entry *e) {
   ldg_peer_entry **p = bucket_of(t, &e->name);
   while (*p != e) p = &(*p)->next;
   *p = e->next;
-  unlink_use(t, e);
+  ldg_lru_remove(&t->uses, &e->use);
   t->bytes -= e->bytes;
   t->count--;
   lading_type_free(e->type);
@@ -39,10 +24,7 @@ static void drop(ldg_peer_table *t, ldg_peer_entry *e) {
 ldg_peer_entry *ldg_peer_table_find(ldg_peer_table *t, const lading_id *name) {
   ldg_peer_entry *e = t->buckets ? *bucket_of(t, name) : NULL;
   while (e && (e->name.w[0] != name->w[0] || e->name.w[1] != name->w[1])) e = e->next;
-  if (e && e != t->newest) {
-    unlink_use(t, e);
-    link_newest(t, e);
-  }
+  if (e) ldg_lru_use(&t->uses, &e->use);
   return e;
 }
 
@@ -56,7 +38,7 @@ static bool grow(ldg_peer_table *t) {
   ldg_free(t->bucket);
   t->bucket = bucket;
   t->buckets = n;
-  for (ldg_peer_entry *e = t->oldest; e; e = e->newer) {
+  for (ldg_peer_entry *e = (ldg_peer_entry *)t->uses.oldest; e; e = (ldg_peer_entry *)e->use.newer) {
     ldg_peer_entry **b = bucket_of(t, &e->name);
     e->next = *b;
     *b = e;
@@ -74,20 +56,20 @@ int ldg_peer_table_add(ldg_peer_table *t, const lading_id *name, const lading_ty
   ldg_peer_entry *e = grow(t) ? ldg_alloc(sizeof *e) : NULL;
   if (!e) return LADING_ERR_NOMEM;
   while (t->bytes > t->capacity - bytes) {
-    drop(t, t->oldest);
+    drop(t, (ldg_peer_entry *)t->uses.oldest);
     t->evictions++;
   }
   ldg_peer_entry **b = bucket_of(t, name);
   *e = (ldg_peer_entry){ .name = *name, .type = lading_type_ref(type), .bytes = bytes, .known = known, .next = *b };
   *b = e;
-  link_newest(t, e);
+  ldg_lru_add(&t->uses, &e->use);
   t->bytes += bytes;
   t->count++;
   return LADING_OK;
 }
 
 void ldg_peer_table_clear(ldg_peer_table *t) {
-  while (t->oldest) drop(t, t->oldest);
+  while (t->uses.oldest) drop(t, (ldg_peer_entry *)t->uses.oldest);
   ldg_free(t->bucket);
   t->bucket = NULL;
   t->buckets = 0;

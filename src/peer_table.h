@@ -3,19 +3,22 @@
 #ifndef LDG_PEER_TABLE_H
 #define LDG_PEER_TABLE_H
 
+#include "base_lru.h"
 #include "build.h"
 
 typedef struct ldg_peer_entry {
+  ldg_lru_link use;                            /* first, see base_lru.h */
   lading_id name;
   lading_type *type;
   int64_t bytes;
   bool known;                                  /* the hint of a sender: the receiver has it */
-  struct ldg_peer_entry *next, *newer, *older; /* in its bucket; by last use */
+  struct ldg_peer_entry *next;                 /* in its bucket */
 } ldg_peer_entry;
 
 typedef struct ldg_peer_table {
   int64_t capacity, bytes, count, evictions, buckets; /* buckets: a power of 2, or 0 */
-  ldg_peer_entry **bucket, *newest, *oldest;
+  ldg_peer_entry **bucket;
+  ldg_lru uses;
 } ldg_peer_table;
 
 ldg_peer_entry *ldg_peer_table_find(ldg_peer_table *t, const lading_id *name); /* a use; NULL: not there */
