@@ -23,6 +23,8 @@ static int64_t long_double_out(const char *in, char *out) {
   memcpy(&v, in, sizeof v);
   const __float128 q = v;
   for (int i = 0; i < 16; i++) out[i] = ((const char *)&q)[15 - i];
+#elif LDBL_MANT_DIG == 113
+  for (int i = 0; i < 16; i++) out[i] = in[__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? i : 15 - i];
 #else
   (void)in, memset(out, 0, 16);
 #endif
@@ -52,8 +54,9 @@ static int64_t element_out(int kind, const char *in, char *out) {
   return n;
 }
 
-static bool judged(int kind) { return LDBL_MANT_DIG == 64 || (kind != LADING_LONG_DOUBLE && kind != LADING_C_LONG_DOUBLE && kind != LADING_LONG_DOUBLE_INT); }
-static bool whole_only(int kind) { return kind == LADING_LONG_DOUBLE || kind == LADING_C_LONG_DOUBLE || kind == LADING_LONG_INT || kind == LADING_LONG_DOUBLE_INT; }
+static bool of_long_doubles(int kind) { return kind == LADING_LONG_DOUBLE || kind == LADING_C_LONG_DOUBLE || kind == LADING_LONG_DOUBLE_INT; }
+static bool judged(int kind) { return LDBL_MANT_DIG != 53 || !of_long_doubles(kind); }
+static bool whole_only(int kind) { return kind == LADING_LONG_INT || (LDBL_MANT_DIG != 113 && of_long_doubles(kind)); }
 
 /* ---- checks ---- */
 
@@ -62,7 +65,7 @@ static void tame(side *s) {
   char e[32];
   for (int64_t i = 0; i < s->n; i++) {
     get_element(s, i, e);
-    if (s->kind[i] == LADING_LONG_INT) memset(e + 4, e[3] < 0 ? 255 : 0, 4);
+    if (s->kind[i] == LADING_LONG_INT) memset(e + 4, (signed char)e[3] < 0 ? 255 : 0, 4);
     put_element(s, i, e);
   }
 }
@@ -255,13 +258,6 @@ END_TEST
 
 /* ---- binary128 ---- */
 
-static ldg_quad random_quad(rng *r, int low_exponent, int high_exponent) {
-  ldg_quad f = ((ldg_quad)rng_next(r) << 64 | rng_next(r)) & LDG_QUAD_FRACTION;
-  if (rng_in(r, 0, 1)) f &= ~(ldg_quad)0 << rng_in(r, 0, 112); /* ties, and exact ones */
-  if (rng_in(r, 0, 3) == 0) f |= LDG_QUAD_FRACTION & ~(ldg_quad)0 << rng_in(r, 0, 111); /* carries */
-  return ldg_quad_make(rng_in(r, 0, 1), (uint64_t)rng_in(r, low_exponent, high_exponent), f);
-}
-
 START_TEST(widening_is_exact_and_comes_back) {
   rng r = rng_of(54);
   for (int i = 0; i < 200000; i++) {
@@ -282,6 +278,13 @@ START_TEST(widening_is_exact_and_comes_back) {
 END_TEST
 
 #if LDBL_MANT_DIG == 64 && defined(__SIZEOF_FLOAT128__)
+static ldg_quad random_quad(rng *r, int low_exponent, int high_exponent) {
+  ldg_quad f = ((ldg_quad)rng_next(r) << 64 | rng_next(r)) & LDG_QUAD_FRACTION;
+  if (rng_in(r, 0, 1)) f &= ~(ldg_quad)0 << rng_in(r, 0, 112); /* ties, and exact ones */
+  if (rng_in(r, 0, 3) == 0) f |= LDG_QUAD_FRACTION & ~(ldg_quad)0 << rng_in(r, 0, 111); /* carries */
+  return ldg_quad_make(rng_in(r, 0, 1), (uint64_t)rng_in(r, low_exponent, high_exponent), f);
+}
+
 static void against_the_compiler(ldg_quad q) {
   __float128 f;
   uint16_t se;
