@@ -89,8 +89,13 @@ def main():
     p.add_argument("--isa", choices=ISAS)
     p.add_argument("--ops", action="store_true", help="the reductions instead of the movers")
     p.add_argument("--levels", type=lambda s: s.split(","), default=["base"], help="the levels that are built, worst first")
-    p.add_argument("--out", required=True)
+    p.add_argument("--say-op-levels", action="store_true", help="those of the levels that have reductions of their own, for the build")
+    p.add_argument("--out")
     a = p.parse_args()
+    if a.say_op_levels:
+        return print(*op_levels(a.levels))
+    if not a.out:
+        p.error("--out is needed")
     if a.header == bool(a.isa or a.ops):
         p.error("say either --header or --isa or --ops")
     text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] * bool(a.isa) + ["--ops"] * a.ops))

@@ -185,7 +185,7 @@ LADING_API bool lading_op_supported(lading_op op, lading_elem elem);
  * pack, unpack and copy. `packed` holds elements as pack leaves them, at any address: a pair is its value and its index right
  * behind it. Nothing is allocated once a type is committed.
  *  - Integers wrap. 16-bit floats are reduced in float and rounded to nearest, ties to even, after every element. MIN and MAX
- *    keep what is in the destination where one of the two is a NaN; MINLOC and MAXLOC take the lower index among equals.
+ *    keep what is in the destination where one of the two is a NaN (of 16-bit floats the quiet one); MINLOC and MAXLOC take the lower index among equals.
  *    The bits of padding in a long double of the destination stay.
  *  - Elements that coincide in the destination are reduced in turn, in stream order.
  *  - Of a type with elements of several kinds, all of them have to support the op.

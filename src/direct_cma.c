@@ -32,10 +32,9 @@ typedef struct transfer {
   int64_t batch;
 } transfer;
 
+/* As many as everywhere: counting them could take memory for every entry of a list, and this only chooses the way. */
 static int64_t runs_within(const ldg_rep *r, int64_t lo, int64_t hi) {
-  int64_t a, b, start;
-  if (ldg_rep_run_at(r, lo, &a, &start) || ldg_rep_run_at(r, hi - 1, &b, &start)) return r->runs; /* no memory: a guess */
-  return b - a + 1;
+  return ldg_min(hi - lo, (int64_t)((__int128)(hi - lo) * r->runs / r->size) + 1);
 }
 
 /* Lists stream bytes from lo on: at most n of them in at most `max` blocks. How many bytes that are. */

@@ -130,9 +130,11 @@ static void unmap(const lading_map *m, lading_mapping *dead) {
 }
 
 void ldg_direct_map_free(lading_map *m) {
-  lading_mapping *dead = NULL;
-  while (m->counts.entries) take_out(m, m->counts.entries - 1, &dead);
-  unmap(m, dead);
+  while (m->counts.entries) { /* unmap may put new ones in */
+    lading_mapping *dead = NULL;
+    while (m->counts.entries) take_out(m, m->counts.entries - 1, &dead);
+    unmap(m, dead);
+  }
   pthread_mutex_destroy(&m->lock);
   ldg_free(m->at);
   ldg_free(m);

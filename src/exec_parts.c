@@ -11,15 +11,13 @@ enum { ZIP_MIN = 160 };    /* bytes a piece: to find it costs 8 ns more than in 
 /* A node that holds a place of the stream: where it starts in memory, and the stream bytes it has. */
 typedef struct part { const ldg_rep *rep; int64_t off, lo, hi; ldg_rep copies; } part;
 
-static int64_t starts(const ldg_rep *r, int64_t i) { return r->psum ? r->psum[i] : i * r->child->size; }
-
 /* From a node into its entry that holds the byte. An entry of counted blocks is a repeat without a node of its own. */
 static void step_in(part *p, int64_t byte) {
   const ldg_rep *r = p->rep;
   const int64_t i = r->psum ? ldg_rep_find(r->psum, r->n, byte - p->lo) : (byte - p->lo) / r->child->size;
   p->off = ldg_rep_move(p->off, r->at ? r->at[i] : i * r->stride);
-  p->hi = p->lo + starts(r, i + 1);
-  p->lo += starts(r, i);
+  p->hi = p->lo + ldg_rep_starts(r, i + 1);
+  p->lo += ldg_rep_starts(r, i);
   p->rep = r->kind == LDG_JOIN ? r->kids[i] : r->child;
   if (r->cnt && r->cnt[i] > 1 && !ldg_rep_repeat_in(&p->copies, r->cnt[i], r->stride, r->child)) p->rep = &p->copies;
 }

@@ -380,5 +380,6 @@ void ldg_plan_explain(const ldg_plan *p, ldg_text *t) {
   ldg_text_add(t, "plan of many items, %lld B apart\n", (long long)p->extent);
   if (p->per == 1) ldg_text_add(t, "  pack by %s, unpack by %s\n", p->many.job[LDG_PACK].name, p->many.job[LDG_UNPACK].name);
   else ldg_text_add(t, "  the outer loop goes on: %lld iterations an item, by %s\n", (long long)p->per, p->many.job[LDG_PACK].name);
-  if (p->distinct < INT64_MAX) ldg_text_add(t, "  more than %lld items are unpacked one by one: they may overlap\n", (long long)p->distinct);
+  if (p->distinct == 1) ldg_text_add(t, "  items may overlap: they are unpacked in the order of the stream\n");
+  else if (p->distinct < INT64_MAX) ldg_text_add(t, "  more than %lld items are unpacked one by one: they may overlap\n", (long long)p->distinct);
 }

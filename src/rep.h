@@ -58,6 +58,9 @@ static inline int64_t ldg_rep_find(const int64_t *sum, int64_t n, int64_t byte) 
   return lo;
 }
 
+/* The packed byte at which entry i of blocks or a join, or iteration i of a repeat, starts. */
+static inline int64_t ldg_rep_starts(const ldg_rep *r, int64_t i) { return r->psum ? r->psum[i] : i * r->child->size; }
+
 #define LDG_IMMORTAL INT64_MIN
 /* A static bytes node, for tables of built-in types. */
 #define LDG_REP_BYTES(len) { .refs = LDG_IMMORTAL, .kind = LDG_BYTES, .depth = 1, .nodes = 1, .n = (len), .size = (len), \

@@ -25,11 +25,9 @@ static void copies(hull *h, const ldg_rep *child, int64_t stride, int64_t base, 
   part(h, child, ldg_rep_move(base, j * stride), 0, hi - j * size);
 }
 
-static int64_t starts(const ldg_rep *r, int64_t i) { return r->psum ? r->psum[i] : i * r->child->size; }
-
 static void entry(hull *h, const ldg_rep *r, int64_t i, int64_t base, int64_t lo, int64_t hi) {
-  const int64_t at = ldg_rep_move(base, r->at[i]), first = starts(r, i);
-  lo = ldg_max(lo - first, 0), hi = ldg_min(hi, starts(r, i + 1)) - first;
+  const int64_t at = ldg_rep_move(base, r->at[i]), first = ldg_rep_starts(r, i);
+  lo = ldg_max(lo - first, 0), hi = ldg_min(hi, ldg_rep_starts(r, i + 1)) - first;
   if (r->kind == LDG_JOIN) part(h, r->kids[i], at, lo, hi);
   else copies(h, r->child, r->stride, at, lo, hi);
 }

@@ -1,6 +1,5 @@
-/* Memory and work against the description: the canonical form of a small tree is small, however long it is written out or
- * as runs. Memory counts each node once. Work that grows with what is written out takes hours here: the test runner's
- * timeout is what fails then, no clock is read. */
+/* Memory against the description: the canonical form of a small tree is small, however long it is written out or as runs.
+ * Memory counts each node once. No clock is read: time is bounded by the runner's timeout alone. */
 #include "canon_rules.h"
 #include "layout.h"
 #include "rep_tools.h"

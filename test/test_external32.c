@@ -237,6 +237,10 @@ START_TEST(a_long_that_does_not_fit) {
   ck_assert_int_eq(lading_pack_external32(t, 3, li, out, 7, 9), LADING_ERR_UNSUPPORTED);
   ck_assert_int_eq(lading_unpack_external32(t, 3, li, "\x80\0\0\0\0\0\0\7", 8, 16), LADING_OK);
   ck_assert(li[1].v == -(INT64_C(1) << 31) && li[1].i == 7);
+  struct { long v; int i; } far = { 1L << 40, 5 };
+  char alone[4];
+  ck_assert_int_eq(lading_pack_external32(t, 1, &far, alone, 4, 8), LADING_OK); /* the int behind a long that nobody asks for */
+  ck_assert_mem_eq(alone, "\0\0\0\5", 4);
 }
 END_TEST
 

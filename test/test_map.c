@@ -247,6 +247,31 @@ static void same_state(const lading_map *m, const naive *l) {
   ck_assert(c.entries == entries && c.bytes == bytes && c.pinned == pinned);
 }
 
+/* ---- the map is used while it goes ---- */
+
+typedef struct reentry { lading_map *m; int gone, left; } reentry;
+
+static void insert_another(void *ctx, void *local, int64_t bytes, void *handle) {
+  reentry *r = ctx;
+  lading_mapping *pin;
+  r->gone++;
+  if (r->left-- <= 0) return;
+  ck_assert_int_eq(lading_map_insert(r->m, 9, 4096, bytes, local, handle, &pin), LADING_OK);
+  lading_map_release(r->m, pin);
+}
+
+START_TEST(ranges_put_in_while_it_goes) {
+  reentry r = { .left = 3 };
+  lading_mapping *pin;
+  char here[8];
+  r.m = map_new(0, 0, insert_another, &r);
+  ck_assert_int_eq(lading_map_insert(r.m, 1, 64, 8, here, NULL, &pin), LADING_OK);
+  lading_map_release(r.m, pin);
+  lading_map_free(r.m);
+  ck_assert_int_eq(r.gone, 4);
+}
+END_TEST
+
 START_TEST(random_histories) {
   rng g = rng_of(71);
   static naive l;
@@ -347,6 +372,6 @@ START_TEST(many_threads) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("map", argc, argv, ranges, newer_ranges_win, least_recently_used_leave, pins_keep, invalidation, arguments, no_memory,
+  return CHECK_MAIN("map", argc, argv, ranges, newer_ranges_win, least_recently_used_leave, pins_keep, invalidation, arguments, no_memory, ranges_put_in_while_it_goes,
                     random_histories, many_threads);
 }
