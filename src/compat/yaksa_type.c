@@ -58,14 +58,15 @@ static int made(int e, lading_type *t, yaksa_type_t *newtype) {
 }
 
 int yaksa_type_free(yaksa_type_t type) {
-  if (type > LDG_YAKSA_LAST) lading_type_free((lading_type *)(uintptr_t)type);
+  if (!ldg_yaksa_type(type)) return YAKSA_ERR__INTERNAL;
+  if (type >= LDG_YAKSA_ADDRESSES) lading_type_free((lading_type *)(uintptr_t)type);
   return YAKSA_SUCCESS;
 }
 
 int yaksa_type_create_dup(yaksa_type_t oldtype, yaksa_info_t info, yaksa_type_t *newtype) {
   (void)info;
-  if (!newtype) return YAKSA_ERR__INTERNAL;
-  if (oldtype > LDG_YAKSA_LAST) lading_type_ref(ldg_yaksa_type(oldtype));
+  if (!newtype || !ldg_yaksa_type(oldtype)) return YAKSA_ERR__INTERNAL;
+  if (oldtype >= LDG_YAKSA_ADDRESSES) lading_type_ref(ldg_yaksa_type(oldtype));
   *newtype = oldtype;
   return YAKSA_SUCCESS;
 }

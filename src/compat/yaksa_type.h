@@ -7,12 +7,13 @@
 #include "yaksa.h"
 
 #define LDG_YAKSA_LAST YAKSA_TYPE__LONG_DOUBLE_INT /* of the numbers */
+#define LDG_YAKSA_ADDRESSES UINT64_C(4096)         /* nothing is ever stored below: numbers that mean nothing are told apart */
 
 /* The built-in type with that number; NULL when there is none. */
 const lading_type *ldg_yaksa_builtin(yaksa_type_t number);
 
 static inline const lading_type *ldg_yaksa_type(yaksa_type_t handle) {
-  return handle > LDG_YAKSA_LAST ? (const lading_type *)(uintptr_t)handle : ldg_yaksa_builtin(handle);
+  return handle >= LDG_YAKSA_ADDRESSES ? (const lading_type *)(uintptr_t)handle : ldg_yaksa_builtin(handle);
 }
 
 /* The handle of a new type, which takes over the caller's reference. */
