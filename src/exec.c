@@ -9,9 +9,11 @@ static char *to(const ldg_way *w, const char *mem, const char *packed) {
   return (char *)(uintptr_t)(w->dir == LDG_PACK ? packed : mem);
 }
 
-static void leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
-  if (w->op) w->op->dense(from(w, mem, packed), to(w, mem, packed), n / w->op->size);
-  else memcpy(to(w, mem, packed), from(w, mem, packed), (size_t)n);
+#define MOVES(w) __builtin_expect(!(w)->op, 1) /* rather than reduces */
+
+static inline void leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
+  if (MOVES(w)) memcpy(to(w, mem, packed), from(w, mem, packed), (size_t)n);
+  else w->op->dense(from(w, mem, packed), to(w, mem, packed), n / w->op->size);
 }
 
 static void part(const ldg_step *child, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
@@ -28,19 +30,30 @@ static void entry_part(const ldg_step *s, int64_t i, const ldg_way *w, const cha
   part(r->kind == LDG_JOIN ? s->kids[i] : s->child, w, mem, packed, lo, hi);
 }
 
-/* Jobs of nests know their nest; what goes down the tree by itself goes down here. */
+static void start(const ldg_step *s, int64_t i, const char **mem, const char **packed) {
+  if (s->rep->kind == LDG_REPEAT) *mem = ldg_at(*mem, i * s->stride[0]), *packed = ldg_at(*packed, i * s->stride[1]);
+}
+
+/* Jobs know their nest; what goes down the tree by itself only copies. Out of the way of moves, which have less to do. */
+static __attribute__((noinline)) void whole_op(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t i1) {
+  const ldg_nest *nest = &s->job[w->dir].nest;
+  if (nest->block) {
+    start(s, i0, &mem, &packed);
+    ldg_exec_nest_op(w->op, nest, from(w, mem, packed), to(w, mem, packed), i0, i1 - i0);
+  } else for (int64_t i = i0; i < i1; i++) {
+    const int64_t size = s->rep->psum ? s->rep->psum[i + 1] - s->rep->psum[i] : s->each;
+    if (size) entry_part(s, i, w, mem, packed, 0, size);
+  }
+}
+
 static void whole(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t i1) {
   const ldg_job *j = &s->job[w->dir];
-  if (w->op && j->nest.block == 0) {
-    for (int64_t i = i0; i < i1; i++) {
-      const int64_t size = s->rep->psum ? s->rep->psum[i + 1] - s->rep->psum[i] : s->each;
-      if (size) entry_part(s, i, w, mem, packed, 0, size);
-    }
+  if (!MOVES(w)) {
+    whole_op(s, w, mem, packed, i0, i1);
     return;
   }
-  if (s->rep->kind == LDG_REPEAT) mem = ldg_at(mem, i0 * s->stride[0]), packed = ldg_at(packed, i0 * s->stride[1]);
-  if (w->op) ldg_exec_nest_op(w->op, &j->nest, from(w, mem, packed), to(w, mem, packed), i0, i1 - i0);
-  else j->run(j, from(w, mem, packed), to(w, mem, packed), i0, i1 - i0);
+  start(s, i0, &mem, &packed);
+  j->run(j, from(w, mem, packed), to(w, mem, packed), i0, i1 - i0);
 }
 
 static void uniform(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
@@ -90,14 +103,9 @@ void ldg_exec(const ldg_plan *p, int64_t count, int dir, const char *mem, const 
   run(p, count, &move[dir], mem, packed, lo, hi);
 }
 
-/* Elements that no block splits are reduced by the plan, all others one by one. */
+/* Elements of one kind that no block splits are reduced by the plan, all others element by element. */
 void ldg_exec_op(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   const ldg_way w = { dir, ldg_exec_op_of(r) };
-  if (w.op && !p->one.thin && ldg_plan_grain(p) % w.op->size == 0) {
-    run(p, count, &w, mem, packed, lo, hi);
-    return;
-  }
-  const ldg_rep stream = LDG_REP_BYTES(hi);
-  const ldg_side side = { p->layout->rep, count, p->extent, mem }, line = { &stream, 1, hi, ldg_at(packed, -lo) };
-  ldg_exec_op_walk(r, dir == LDG_PACK ? &side : &line, dir == LDG_PACK ? &line : &side, lo, hi);
+  if (w.op && !p->one.thin && ldg_plan_grain(p) % w.op->size == 0) run(p, count, &w, mem, packed, lo, hi);
+  else ldg_exec_op_items(p, count, dir, r, mem, ldg_at(packed, -lo), lo, hi);
 }

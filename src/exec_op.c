@@ -88,3 +88,49 @@ void ldg_exec_op_walk(const ldg_reduction *r, const ldg_side *src, const ldg_sid
     ldg_elements_take(&e, n);
   }
 }
+
+/* ---- items of several kinds ---- */
+
+#define TILE_BYTES (16 << 10) /* packed bytes of items that stay in the first-level cache while all their runs pass over them */
+#define TILE_LEAST 16
+
+/* Every run of an item, over n items from these places on; with n == 0 it only looks. False: some element is split. */
+static bool reduce_items(const ldg_plan *p, int dir, const ldg_reduction *r, const char *mem, char *packed, int64_t n) {
+  const ldg_side item = { p->layout->rep, 1, 0, mem };
+  const int64_t ss = dir == LDG_PACK ? p->extent : p->size, ds = dir == LDG_PACK ? p->size : p->extent;
+  ldg_rep rep;
+  ldg_strand s;
+  ldg_elements e;
+  ldg_strand_open(&s, &item, &rep, 0);
+  ldg_elements_seek(&e, r->sig, LDG_PACKED, 0, NULL);
+  for (int64_t pos = 0, bytes; pos < p->size; pos += bytes) {
+    const ldg_op *op = ldg_plan_op(r->op, e.kind);
+    char *at, *line = ldg_at(packed, pos);
+    const int64_t k = ldg_strand_whole(&s, op->size, ldg_min(e.n, (p->size - pos) / op->size), &at);
+    if (k == 0) return false;
+    bytes = k * op->size;
+    if (n) row(op, dir == LDG_PACK ? at : line, dir == LDG_PACK ? line : at, n, bytes, ss, ds);
+    ldg_cursor_take(&s.c, bytes), ldg_elements_take(&e, k);
+  }
+  return true;
+}
+
+static void walk(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  const ldg_rep stream = LDG_REP_BYTES(hi);
+  const ldg_side side = { p->layout->rep, count, p->extent, mem }, line = { &stream, 1, hi, packed };
+  if (lo < hi) ldg_exec_op_walk(r, dir == LDG_PACK ? &side : &line, dir == LDG_PACK ? &line : &side, lo, hi);
+}
+
+/* Items that coincide in memory are reduced in turn, hence walked. */
+void ldg_exec_op_items(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  const int64_t i0 = lo / p->size + (lo % p->size != 0), i1 = hi / p->size, tile = ldg_max(TILE_LEAST, TILE_BYTES / p->size);
+  const bool many = i1 - i0 >= TILE_LEAST && (dir == LDG_PACK || count <= p->distinct) && reduce_items(p, dir, r, NULL, NULL, 0);
+  if (!many) {
+    walk(p, count, dir, r, mem, packed, lo, hi);
+    return;
+  }
+  walk(p, count, dir, r, mem, packed, lo, i0 * p->size);
+  for (int64_t i = i0; i < i1; i += tile)
+    reduce_items(p, dir, r, ldg_at(mem, i * p->extent), ldg_at(packed, i * p->size), ldg_min(tile, i1 - i));
+  walk(p, count, dir, r, mem, packed, i1 * p->size, hi);
+}

@@ -2,7 +2,7 @@
 #ifndef LDG_EXEC_RANGE_H
 #define LDG_EXEC_RANGE_H
 
-#include "plan.h"
+#include "exec.h"
 
 /* What becomes of the bytes that meet: they are moved or, with an op, reduced: then no block of the step splits an element, and
  * there are steps all the way down (none is thin). */
@@ -14,5 +14,8 @@ void ldg_exec_range(const ldg_step *s, const ldg_way *w, const char *mem, const 
 
 /* Iterations [i0, i0 + n) of a nest, as ldg_run does it. */
 void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n);
+
+/* The walk by elements; where it may, many items at a time. `packed` is the place of byte 0. */
+void ldg_exec_op_items(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi);
 
 #endif

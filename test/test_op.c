@@ -119,6 +119,22 @@ START_TEST(what_is_no_op_or_no_element) {
 }
 END_TEST
 
+/* Only the first use of a type may want memory. */
+START_TEST(without_memory) {
+  sample *t = s_vector(7, 1, 1234567, s_elem(LADING_INT16));
+  int16_t in[7] = { 1 };
+  ldg_alloc_fail(0);
+  ck_assert_int_eq(lading_unpack_op(t->type, 1, in, in, 0, 14, LADING_SUM), LADING_ERR_NOMEM);
+  ck_assert_int_eq(lading_unpack_external32(t->type, 1, in, in, 0, 14), LADING_ERR_NOMEM);
+  ldg_alloc_fail(-1);
+  ck_assert_int_eq(lading_type_commit(t->type), LADING_OK);
+  ldg_alloc_fail(0);
+  ck_assert_int_eq(lading_unpack_op(t->type, 1, in, in + 1, 0, 2, LADING_SUM), LADING_OK);
+  ldg_alloc_fail(-1);
+  sample_free(t);
+}
+END_TEST
+
 /* ---- values ---- */
 
 START_TEST(signed_overflow_wraps) {
@@ -198,8 +214,6 @@ START_TEST(coinciding_destinations) {
 }
 END_TEST
 
-/* ---- random types ---- */
-
 static int random_op(rng *r, uint32_t kinds) {
   for (;;) {
     const int op = (int)rng_in(r, 0, LADING_OP_MAX - 1);
@@ -208,6 +222,39 @@ static int random_op(rng *r, uint32_t kinds) {
     if (all) return op;
   }
 }
+
+/* Arrays of structs go many items at a time, where these do not overlap and split no element. */
+START_TEST(many_mixed_items) {
+  rng r = rng_of(48);
+  for (int i = 0; i < 200; i++) {
+    random_kinds = 0x7f8;
+    sample *t = random_type(&r, 2, 60);
+    if (i % 4) t = S_STRUCT(3, LIST(1, 1, 2), LIST(8, 80, 0), t, s_elem(LADING_UINT16), s_elem(LADING_INT32));
+    if (i % 3 == 0) t = S_STRUCT(2, LIST(1, 1), LIST(0, 200), t, s_elem(LADING_2INT));
+    if (i % 5) t = s_resized(t, 0, rng_in(&r, -300, 300));
+    side s = side_of(t, rng_in(&r, 15, 90), &r);
+    check_op(&s, i % 3 ? random_op(&r, random_kinds) : LADING_REPLACE, 5, &r);
+    side_free(&s);
+    sample_free(t);
+  }
+  random_kinds = ~UINT32_C(0);
+}
+END_TEST
+
+/* Mixed pairs: one of their elements is split, so that nothing goes at a time. */
+START_TEST(many_pairs) {
+  rng r = rng_of(49);
+  for (int i = 0; i < 40; i++) {
+    sample *t = S_STRUCT(3, LIST(1, 2, 1), LIST(0, 24, 60), s_elem(i % 2 ? LADING_SHORT_INT : LADING_DOUBLE_INT), s_elem(LADING_LONG_INT), s_elem(LADING_2INT));
+    side s = side_of(t, rng_in(&r, 1, 60), &r);
+    check_op(&s, i % 4 < 2 ? LADING_MINLOC : LADING_MAXLOC, 5, &r);
+    side_free(&s);
+    sample_free(t);
+  }
+}
+END_TEST
+
+/* ---- random types ---- */
 
 static const uint32_t kind_sets[] = {
   0x7f8, /* the integers */
@@ -359,7 +406,7 @@ START_TEST(bytes_take_the_other_side) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("op", argc, argv, every_op_on_every_element, what_is_no_op_or_no_element, signed_overflow_wraps, nan_and_zero, halves,
-                    pairs_take_the_lower_index, coinciding_destinations, random_ranges, split_elements, copy_between_layouts,
+  return CHECK_MAIN("op", argc, argv, every_op_on_every_element, what_is_no_op_or_no_element, without_memory, signed_overflow_wraps, nan_and_zero, halves,
+                    pairs_take_the_lower_index, coinciding_destinations, many_mixed_items, many_pairs, random_ranges, split_elements, copy_between_layouts,
                     copy_between_strangers, copy_of_mixed_types, bytes_take_the_other_side);
 }
