@@ -155,6 +155,12 @@ START_TEST(null_type) {
   ck_assert_uint_eq(t, YAKSA_TYPE__NULL);
   OK(yaksa_type_create_vector(3, 2, 4, YAKSA_TYPE__NULL, NULL, &t));
   ck_assert_uint_eq(t, YAKSA_TYPE__NULL);
+  OK(yaksa_type_create_hindexed(0, NULL, NULL, YAKSA_TYPE__INT, NULL, &t));
+  ck_assert_uint_eq(t, YAKSA_TYPE__NULL);
+  OK(yaksa_type_create_indexed_block(0, 5, NULL, YAKSA_TYPE__INT, NULL, &t));
+  ck_assert_uint_eq(t, YAKSA_TYPE__NULL);
+  OK(yaksa_type_create_struct(0, NULL, NULL, NULL, NULL, &t));
+  ck_assert_uint_eq(t, YAKSA_TYPE__NULL);
   OK(yaksa_type_create_resized(YAKSA_TYPE__NULL, -3, 10, NULL, &t));
   check_bounds(t, 0, -3, 10);
   OK(yaksa_type_create_struct(3, LIST(1, 2, 1), LIST(4, 8, 0), (const yaksa_type_t[]){ t, YAKSA_TYPE__NULL, YAKSA_TYPE__INT }, NULL, &u));

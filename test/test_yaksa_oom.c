@@ -61,4 +61,21 @@ START_TEST(every_allocation) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("yaksa_oom", argc, argv, every_allocation); }
+/* Once a type was used. An accumulate makes millions of them. */
+START_TEST(small_calls_take_no_memory) {
+  double mem[16] = { 1 }, packed[8] = { 2 };
+  uintptr_t n = 0;
+  yaksa_type_t t;
+  ck_assert_int_eq(yaksa_type_create_vector(8, 1, 2, YAKSA_TYPE__DOUBLE, NULL, &t), YAKSA_SUCCESS);
+  ck_assert_int_eq(yaksa_pack(mem, 1, t, 0, packed, sizeof packed, &n, NULL, YAKSA_OP__SUM), YAKSA_SUCCESS);
+  ldg_alloc_fail(0);
+  ck_assert_int_eq(yaksa_unpack(packed, sizeof packed, mem, 1, t, 0, &n, NULL, YAKSA_OP__SUM), YAKSA_SUCCESS);
+  ck_assert_int_eq(yaksa_pack(mem, 1, t, 8, packed, 20, &n, NULL, YAKSA_OP__REPLACE), YAKSA_SUCCESS);
+  ck_assert_int_eq(yaksa_unpack(packed, sizeof packed, mem, 8, YAKSA_TYPE__DOUBLE, 0, &n, NULL, YAKSA_OP__MAX), YAKSA_SUCCESS);
+  ck_assert_int_eq(yaksa_unpack(packed, sizeof *packed, mem, 1, YAKSA_TYPE__INT64_T, 0, &n, NULL, YAKSA_OP__BXOR), YAKSA_SUCCESS);
+  ldg_alloc_fail(-1);
+  ck_assert_int_eq(yaksa_type_free(t), YAKSA_SUCCESS);
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("yaksa_oom", argc, argv, every_allocation, small_calls_take_no_memory); }

@@ -9,8 +9,8 @@
  *    `oldtype`, but bytes in the functions with an h. Bounds are those of MPI, with a struct padded to its alignment.
  *  - `info` may be NULL. Hints are accepted and not needed. Memory is that of the host.
  */
-#ifndef LADING_YAKSA_H
-#define LADING_YAKSA_H
+#ifndef YAKSA_H_INCLUDED
+#define YAKSA_H_INCLUDED
 
 #include <stdint.h>
 #include <stdio.h> /* as the original does: its callers may count on it */
