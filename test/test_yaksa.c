@@ -263,6 +263,8 @@ START_TEST(wrong_arguments) {
   ck_assert_int_ne(yaksa_pack(b, 1, none, 0, b, 1, &n, NULL, YAKSA_OP__REPLACE), YAKSA_SUCCESS);
   ck_assert_int_ne(yaksa_pack(b, UINTPTR_MAX, YAKSA_TYPE__CHAR, 0, b, 1, &n, NULL, YAKSA_OP__REPLACE), YAKSA_SUCCESS);
   ck_assert_int_ne(yaksa_pack(b, UINTPTR_MAX / 4, YAKSA_TYPE__INT, 0, b, 1, &n, NULL, YAKSA_OP__REPLACE), YAKSA_SUCCESS);
+  ck_assert_int_ne(yaksa_pack(b, 1, YAKSA_TYPE__INT, 0, b + 4, 4, NULL, NULL, YAKSA_OP__REPLACE), YAKSA_SUCCESS);
+  ck_assert_int_ne(yaksa_ipack(b, 1, YAKSA_TYPE__INT, 0, b + 4, 4, &n, NULL, YAKSA_OP__REPLACE, NULL), YAKSA_SUCCESS);
   ck_assert_int_eq(yaksa_pack(b, 1, YAKSA_TYPE__INT, 0, b + 4, 4, &n, NULL, YAKSA_OP__LAST), YAKSA_ERR__NOT_SUPPORTED);
 }
 END_TEST

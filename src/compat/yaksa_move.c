@@ -49,6 +49,7 @@ static inline int move(int dir, const void *mem, uintptr_t count, yaksa_type_t t
                        uintptr_t *actual, yaksa_op_t op) {
   const lading_type *t = ldg_yaksa_type(type);
   range r;
+  if (!actual) return YAKSA_ERR__INTERNAL;
   *actual = 0;
   if (op >= YAKSA_OP__LAST) return YAKSA_ERR__NOT_SUPPORTED;
   int e = range_of(t, count, offset, max, &r);
@@ -75,12 +76,14 @@ int yaksa_unpack(const void *inbuf, uintptr_t insize, void *outbuf, uintptr_t ou
 
 int yaksa_ipack(const void *inbuf, uintptr_t incount, yaksa_type_t type, uintptr_t inoffset, void *outbuf, uintptr_t max_pack_bytes,
                 uintptr_t *actual_pack_bytes, yaksa_info_t info, yaksa_op_t op, yaksa_request_t *request) {
+  if (!request) return YAKSA_ERR__INTERNAL;
   *request = YAKSA_REQUEST__NULL;
   return yaksa_pack(inbuf, incount, type, inoffset, outbuf, max_pack_bytes, actual_pack_bytes, info, op);
 }
 
 int yaksa_iunpack(const void *inbuf, uintptr_t insize, void *outbuf, uintptr_t outcount, yaksa_type_t type, uintptr_t outoffset,
                   uintptr_t *actual_unpack_bytes, yaksa_info_t info, yaksa_op_t op, yaksa_request_t *request) {
+  if (!request) return YAKSA_ERR__INTERNAL;
   *request = YAKSA_REQUEST__NULL;
   return yaksa_unpack(inbuf, insize, outbuf, outcount, type, outoffset, actual_unpack_bytes, info, op);
 }
