@@ -110,9 +110,8 @@ need_build() {
 # configure DIR OPTION...: a Meson build folder with these options, made or brought up to date
 configure() {
   say "$1: meson $(shift; echo "$*")"
-  if [ -f "$1/build.ninja" ]; then
-    meson configure "$@" > /dev/null
-  else
+  # a folder of an older checkout may not know an option: then it is made anew
+  if [ ! -f "$1/build.ninja" ] || ! meson configure "$@" > /dev/null 2>&1; then
     rm -rf "$1"
     meson setup "$@" > /dev/null || { tail -n 30 "$1/meson-logs/meson-log.txt"; return 1; }
   fi
@@ -170,16 +169,16 @@ test_all() {
   need_build
   need cxx check sanitizers binutils || die "install by hand: a C++ compiler, check, the sanitizer libraries of the compiler, binutils"
   need shellcheck || say "skipped: shellcheck"
-  build_and_test release build "--buildtype=release -Dwerror=true -Dtests=true" ""
+  build_and_test release build "--buildtype=release -Dwerror=true -Dtests=true -Dyaksa=true" ""
   if [ "${1:-}" != --quick ]; then
     san_levels=  # instrumented kernels take a minute a level to compile: one is enough there, the release build runs them all
     [ "$(uname -m)" != x86_64 ] || san_levels=-Dlevels=base
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
     build_and_test "address and undefined sanitizer" build-asan \
-      "--buildtype=debug -Doptimization=1 -Dwerror=true -Dtests=true -Dchecks=full $san_levels -Db_sanitize=address,undefined -Db_lundef=false" \
+      "--buildtype=debug -Doptimization=1 -Dwerror=true -Dtests=true -Dyaksa=true -Dchecks=full $san_levels -Db_sanitize=address,undefined -Db_lundef=false" \
       "--suite unit --suite examples --suite bench -t 4"
     build_and_test "thread sanitizer" build-tsan \
-      "--buildtype=debug -Doptimization=1 -Dwerror=true -Dtests=true -Dbench=false -Dexamples=false $san_levels -Db_sanitize=thread -Db_lundef=false" \
+      "--buildtype=debug -Doptimization=1 -Dwerror=true -Dtests=true -Dyaksa=true -Dbench=false -Dexamples=false $san_levels -Db_sanitize=thread -Db_lundef=false" \
       "--suite threads -t 4"
     if need clang; then
       before=$failed

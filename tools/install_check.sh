@@ -41,6 +41,23 @@ LD_LIBRARY_PATH=$(dirname "$lib") "$scratch/shared"
 if readelf -d "$scratch/static" | grep -q liblading; then fail "the static example needs the shared library"; fi
 say "pkg-config: ok, shared $(wc -c < "$lib") bytes, static $(wc -c < "$static") bytes"
 
+# libyaksa, where it was built: alone under its prefix, by the name that an MPI was linked with, needing nothing of ours.
+yaksa_pc=$(find "$scratch/root" -name yaksa.pc)
+if [ -n "$yaksa_pc" ]; then
+  yaksa=${yaksa_pc%/lib/pkgconfig/yaksa.pc}
+  case $yaksa in */lib/lading/yaksa) ;; *) fail "yaksa.pc is in $yaksa_pc" ;; esac
+  readelf -d "$yaksa/lib/libyaksa.so" | grep -q 'SONAME.*\[libyaksa\.so\.0\]' || fail "libyaksa.so has another name"
+  if readelf -d "$yaksa/lib/libyaksa.so" | grep NEEDED | grep -q lading; then fail "libyaksa.so needs liblading"; fi
+  symbols=$(nm -D --defined-only "$yaksa/lib/libyaksa.so" | awk '{ print $NF }' | sort)
+  wanted=$(sed -n 's/^int \(yaksa_[a-z_]*\)(.*/\1/p' "$yaksa/include/yaksa.h" | sort)
+  [ "$symbols" = "$wanted" ] || fail "libyaksa.so does not export what yaksa.h declares"
+  # shellcheck disable=SC2046 # flags are words
+  $cc -O1 -Wall -Werror -o "$scratch/client" "$source/test/yaksa_client.c" \
+    $(PKG_CONFIG_PATH=$(dirname "$yaksa_pc") PKG_CONFIG_SYSROOT_DIR=$scratch/root pkg-config --cflags --libs yaksa)
+  LD_LIBRARY_PATH=$yaksa/lib "$scratch/client"
+  say "libyaksa: ok, $(echo "$wanted" | wc -l) functions, $(wc -c < "$yaksa/lib/libyaksa.so") bytes"
+fi
+
 mkdir -p "$scratch/user/subprojects/lading"
 (cd "$source" && tar cf - --exclude='./build*' --exclude=./.git --exclude=./subprojects .) | (cd "$scratch/user/subprojects/lading" && tar xf -)
 cp "$example" "$scratch/user/main.c"

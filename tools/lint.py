@@ -26,6 +26,7 @@ LAYERS = {
     "direct": LEFT_OF_PLAN + " plan backend exec direct",
     "batch": LEFT_OF_PLAN + " plan backend exec batch",
     "api": LEFT_OF_PLAN + " plan backend exec wire peer direct batch api",
+    "compat": "api compat",  # src/compat/: the interfaces of other engines, over ours
     "backend": "base nest",
     "host": "base nest backend host generated",
 }
@@ -59,11 +60,13 @@ def layer_of(path):
     parts = path.split("/")
     if parts[0] == "backends":
         return "backend" if path == "backends/backend.h" else parts[1] if len(parts) == 3 else None
+    if parts[:-1] == ["src", "compat"]:
+        return "compat"
     stem = parts[-1].rsplit(".", 1)[0]
     layer = stem.split("_", 1)[0]
     if layer == "nest" and path != "src/nest.h":
         return "trees"
-    return layer if layer in LAYERS and layer not in ("backend", "host", "trees") else None
+    return layer if layer in LAYERS and layer not in ("backend", "compat", "host", "trees") else None
 
 
 def included_layer(path, name, files):
