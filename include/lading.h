@@ -151,8 +151,9 @@ LADING_API int lading_pack(const lading_type *type, int64_t count, const void *m
 LADING_API int lading_unpack(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi);
 
 /* Copies stream bytes [lo, hi) of `sc` items of `st` at `src` to the same stream positions of `dc` items of `dt` at `dst`,
- * without a staging buffer (small pieces that do not match go over 8 KiB of stack). hi is bounded by the smaller stream. The bytes
- * read and the bytes written must not overlap. */
+ * without a buffer of the message's size. Layouts that have loops in common, as a whole or part by part, lists and long pieces are
+ * copied straight; what is left, short pieces of many lengths, goes through a tile of 16 KiB on the stack. hi is bounded by the
+ * smaller stream. The bytes read and the bytes written must not overlap. */
 LADING_API int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi);
 
 /* The same on threads of the caller; the library starts none. `pf` has to call body(arg, i) once for every i in [0, n), on

@@ -1,4 +1,4 @@
-/* Layout to layout without a staging buffer: one nest where both layouts have a common refinement, else two cursors zipped. */
+/* Layout to layout without a staging buffer: one nest where both layouts have a common refinement, else both are zipped. */
 #include "exec.h"
 #include "exec_range.h"
 #include "nest_tree.h"
@@ -23,18 +23,6 @@ static const ldg_step *chain_of(chain *c, const ldg_nest *n, const ldg_op *op) {
   return &c->step[n->nd - 1];
 }
 
-static void zip(const ldg_rep *sr, const char *src, const ldg_rep *dr, char *dst, int64_t lo, int64_t hi) {
-  ldg_cursor a, b;
-  int64_t so, sn, d, dn;
-  ldg_cursor_seek(&a, sr, lo), ldg_cursor_seek(&b, dr, lo);
-  for (int64_t left = hi - lo; left > 0;) {
-    if (!ldg_cursor_piece(&a, &so, &sn) || !ldg_cursor_piece(&b, &d, &dn)) return;
-    const int64_t n = ldg_min(left, ldg_min(sn, dn));
-    memcpy(ldg_at(dst, d), ldg_at(src, so), (size_t)n);
-    ldg_cursor_take(&a, n), ldg_cursor_take(&b, n), left -= n;
-  }
-}
-
 /* False: the layouts have no nest in common, or none of whole elements. */
 static bool by_nest(const ldg_side *src, const ldg_side *dst, const ldg_op *op, int64_t lo, int64_t hi) {
   const ldg_way w = { LDG_PACK, op };
@@ -53,7 +41,7 @@ void ldg_exec_copy(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t
   ldg_rep sr, dr;
   if (ldg_exec_nest(src, dst, lo, hi)) return;
   if (ldg_rep_repeat_in(&sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&dr, dst->count, dst->extent, dst->rep)) return;
-  zip(&sr, src->base, &dr, (char *)(uintptr_t)dst->base, lo, hi);
+  ldg_exec_zip(&sr, src->base, &dr, dst->base, lo, hi);
 }
 
 void ldg_exec_copy_op(const ldg_side *src, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi) {

@@ -12,6 +12,9 @@ typedef struct ldg_way { int dir; const ldg_op *op; } ldg_way;
  * repeat is not looked at: the root of many items has none. */
 void ldg_exec_range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi);
 
+/* Stream bytes [lo, hi) from one layout to the other, in stream order. */
+void ldg_exec_zip(const ldg_rep *sr, const char *src, const ldg_rep *dr, const char *dst, int64_t lo, int64_t hi);
+
 /* Iterations [i0, i0 + n) of a nest, as ldg_run does it. */
 void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n);
 
