@@ -37,7 +37,7 @@ static void open_at(part *p, const ldg_rep *root, int64_t byte) {
   while (opens(p->rep)) step_in(p, byte);
 }
 
-typedef struct move { const ldg_plan *sp, *dp; const ldg_side *src, *dst; ldg_rep sr, dr; } move;
+typedef struct move { const ldg_plan *sp, *dp; const ldg_side *src, *dst; ldg_rep sr, dr; ldg_chain chain; } move;
 
 static void through_tile(const move *m, int64_t lo, int64_t hi) {
   char tile[TILE];
@@ -59,12 +59,12 @@ static void zip(const move *m, int64_t lo, int64_t hi) {
   if (lo < hi) ldg_exec_zip(&m->sr, m->src->base, &m->dr, m->dst->base, lo, hi);
 }
 
-static void move_part(const move *m, const part *a, const part *b, int64_t lo, int64_t hi) {
+static void move_part(move *m, const part *a, const part *b, int64_t lo, int64_t hi) {
   const char *src = ldg_at(m->src->base, a->off), *dst = ldg_at(m->dst->base, b->off);
   const ldg_side s = { a->rep, 1, 0, src }, d = { b->rep, 1, 0, dst };
   if (a->rep->runs == 1) ldg_exec(m->dp, m->dst->count, LDG_UNPACK, m->dst->base, ldg_at(src, a->rep->first + lo - a->lo), lo, hi);
   else if (b->rep->runs == 1) ldg_exec(m->sp, m->src->count, LDG_PACK, m->src->base, ldg_at(dst, b->rep->first + lo - b->lo), lo, hi);
-  else if (a->lo == b->lo && ldg_exec_nest(&s, &d, lo - a->lo, hi - a->lo)) return;
+  else if (a->lo == b->lo && ldg_exec_nest(&m->chain, &s, &d, lo - a->lo, hi - a->lo)) return;
   else if (zips(a->rep) && zips(b->rep)) zip(m, lo, hi);
   else through_tile(m, lo, hi);
 }
@@ -75,7 +75,7 @@ static bool only_zips(const part *a, const part *b) {
 }
 
 /* All before `done` is moved; between it and lo is what is to be zipped. Order counts, since destinations may coincide. */
-static void by_parts(const move *m, int64_t lo, int64_t hi) {
+static void by_parts(move *m, int64_t lo, int64_t hi) {
   part a = { .hi = lo }, b = { .hi = lo };
   int64_t done = lo;
   for (int64_t end; lo < hi; lo = end) {
@@ -91,11 +91,12 @@ static void by_parts(const move *m, int64_t lo, int64_t hi) {
 }
 
 void ldg_exec_move(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
-  move m = { .sp = sp, .dp = dp, .src = src, .dst = dst };
+  move m;
+  m.sp = sp, m.dp = dp, m.src = src, m.dst = dst, m.chain.made = false;
   if (lo == hi) return;
   if (ldg_side_is_run(src)) ldg_exec(dp, dst->count, LDG_UNPACK, dst->base, ldg_at(src->base, src->rep->first + lo), lo, hi);
   else if (ldg_side_is_run(dst)) ldg_exec(sp, src->count, LDG_PACK, src->base, ldg_at(dst->base, dst->rep->first + lo), lo, hi);
-  else if (ldg_exec_nest(src, dst, lo, hi)) return;
+  else if (ldg_exec_nest(&m.chain, src, dst, lo, hi)) return;
   else if (ldg_rep_repeat_in(&m.sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&m.dr, dst->count, dst->extent, dst->rep)) return;
   else by_parts(&m, lo, hi);
 }
