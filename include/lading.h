@@ -335,6 +335,21 @@ typedef struct lading_map_counts {
 } lading_map_counts;
 LADING_API int lading_map_stats(const lading_map *map, lading_map_counts *out);
 
+/* Memory of any kind, attached in another process by the XPMEM kernel module, which both of them have to have (/dev/xpmem), with a
+ * library built with -Dxpmem. Otherwise every call returns ERR_UNSUPPORTED: ask by the first export, and use shared memory or CMA.
+ *
+ * export makes a token for [at, at + bytes), at least its pages; the caller sends it in any way, to processes of the same user on the
+ * same machine. attach maps that range at *local, for reading and writing; *bytes is its length, and *handle what detach needs: a
+ * lading_map takes local, bytes and handle as they are, and detach is what its unmap has to call. withdraw ends the export; what is
+ * attached stays. A token means something as long as its process lives and has not withdrawn it.
+ *
+ * ERR_ARG (NULL, bytes < 1, a range that leaves the address space), ERR_FORMAT (bytes that are no token), ERR_SYSTEM with errno. */
+typedef struct lading_xpmem { unsigned char bytes[64]; } lading_xpmem;
+LADING_API int lading_xpmem_export(const void *at, int64_t bytes, lading_xpmem *out);
+LADING_API int lading_xpmem_withdraw(const lading_xpmem *token);
+LADING_API int lading_xpmem_attach(const lading_xpmem *token, void **local, int64_t *bytes, void **handle);
+LADING_API int lading_xpmem_detach(void *local, void *handle);
+
 #ifdef __cplusplus
 }
 #endif
