@@ -266,7 +266,8 @@ int pairs_run(const pairs_options *o) {
   char all[4600];
   run r = { .o = o };
   snprintf(all, sizeof all, "%s/copy.pairs", o->dir);
-  printf("%-28s %8s %7s %7s | %9s %9s %9s | %9s %9s\n", "us of one copy; of: times it", "bytes", "blocks", "to", "copy", "pack+unp.", "hand", "of p+u", "of hand");
+  printf("%-28s %8s %7s %7s | %9s %9s %9s | %9s %9s\n", "us of one copy; of: times it", "bytes", "blocks", "to", "copy", "pack+unp.", "hand",
+         "of p+u", "of hand");
   if (!o->n_what) each_line(&r, all, NULL);
   for (int i = 0; i < o->n_what; i++) one_what(&r, o->what[i], all);
   summary(&r);

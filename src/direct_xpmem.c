@@ -30,8 +30,8 @@ int ldg_direct_xpmem_export(const void *at, int64_t bytes, lading_xpmem *out) {
 static int read_token(const lading_xpmem *token, content *t) {
   if (!has_device()) return LADING_ERR_UNSUPPORTED;
   memcpy(t, token->bytes, sizeof *t);
-  const bool good = t->magic == MAGIC && t->version == VERSION && t->offset >= 0 && t->offset < page() && t->bytes > 0 && t->bytes < INT64_MAX - 2 * page();
-  return good ? LADING_OK : LADING_ERR_FORMAT;
+  const bool range = t->offset >= 0 && t->offset < page() && t->bytes > 0 && t->bytes < INT64_MAX - 2 * page();
+  return range && t->magic == MAGIC && t->version == VERSION ? LADING_OK : LADING_ERR_FORMAT;
 }
 
 int ldg_direct_xpmem_withdraw(const lading_xpmem *token) {

@@ -141,7 +141,8 @@ static void direct_sum(world *w, sum *s) {
   world_barrier(w);
   for (int i = 1, p; i < w->size; i++) {
     p = (me + i) % w->size, of[p] = look(w, s, p);
-    world_check(w, "copy_op", lading_copy_op(s->type[p], 1, of[p].at, type, 1, s->mine.at, part(w, s, me), part(w, s, me + 1), LADING_SUM));
+    const int rc = lading_copy_op(s->type[p], 1, of[p].at, type, 1, s->mine.at, part(w, s, me), part(w, s, me + 1), LADING_SUM);
+    world_check(w, "copy_op", rc);
   }
   world_barrier(w);
   for (int i = 1, p; i < w->size; i++) {

@@ -1,6 +1,7 @@
 /* ring [--check | --same] [PROCESSES]: exchanges messages of known shapes around a ring of processes, in five ways, checks every byte,
- * and prints what each way took; then the same for sums over all processes. --check: smaller messages, no table, and memory between the blocks is checked too. --same: senders
- * do not write their messages anew before each exchange, so that receivers may find them in their own caches. */
+ * and prints what each way took; then the same for sums over all processes. --check: smaller messages, no table, and memory between
+ * the blocks is checked too. --same: senders do not write their messages anew before each exchange, so that receivers may find them in
+ * their own caches. */
 #include "ring.h"
 
 #include <stdio.h>
