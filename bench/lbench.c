@@ -2,6 +2,7 @@
 #include "calibrate.h"
 #include "calls.h"
 #include "explain.h"
+#include "pairs.h"
 #include "place.h"
 #include "report.h"
 #include "verify.h"
@@ -25,6 +26,7 @@ static const char usage[] =
     "  verify    every strategy against the definition, byte for byte\n"
     "  time      pack and unpack against the hand-written loop and memcpy\n"
     "  calls     what calls take that move nothing or little: types made, segments found, a few bytes\n"
+    "  copy      layout to layout, against packing and unpacking and loops by hand; WHAT: pairs, see suites/copy.pairs\n"
     "  calibrate measures this machine for the planner's costs, in less than a minute\n"
     "\n"
     "WHAT is a suite (ddtbench, or a path to a .suite file), the name of a problem, a type such as 'vector(8,1,8,double)',\n"
@@ -35,6 +37,7 @@ static const char usage[] =
     "calibrate: --out FILE  and not to the file that the library reads\n"
     "verify: --quick    small problems only                   --ranges N     random ranges per strategy (24)\n"
     "        --seed N   of the random bytes and ranges (1)\n"
+    "copy:   the options of time but --csv, --segment, --floor and --peers\n"
     "time:   --csv      one line a problem, for programs      --samples N    the median of N counts (21)\n"
     "        --min-time US  length of a sample (50)           --segment N    move in ranges of N bytes\n"
     "        --cold N   N packed bytes between two uses of a buffer\n"
@@ -392,6 +395,11 @@ static int run_time(const options *o, const work *w, int *done) {
   return status;
 }
 
+static int run_pairs(options *o) {
+  find_suites_dir(o);
+  return pairs_run(&(pairs_options){ &o->measure, o->filtered ? &o->filter : NULL, o->suites_dir, o->what, o->n_what });
+}
+
 static int run(const options *o, const work *w) {
   int done = 0, status;
   if (strcmp(o->mode, "verify") == 0) status = run_verify(o, w, &done);
@@ -402,7 +410,7 @@ static int run(const options *o, const work *w) {
 
 static bool is_mode(const char *s) {
   return strcmp(s, "explain") == 0 || strcmp(s, "dump") == 0 || strcmp(s, "verify") == 0 || strcmp(s, "time") == 0 ||
-         strcmp(s, "calls") == 0 || strcmp(s, "calibrate") == 0;
+         strcmp(s, "copy") == 0 || strcmp(s, "calls") == 0 || strcmp(s, "calibrate") == 0;
 }
 
 int main(int argc, char **argv) {
@@ -410,12 +418,13 @@ int main(int argc, char **argv) {
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   o.mode = argv[1];
-  if (!is_mode(o.mode)) return refuse("'%s' is no mode; use explain, dump, verify, time, calls or calibrate", o.mode);
+  if (!is_mode(o.mode)) return refuse("'%s' is no mode; use explain, dump, verify, time, calls, copy or calibrate", o.mode);
   setvbuf(stdout, NULL, _IOLBF, 0);
   const bool read = read_args(&o, argc, argv);
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();
   if (read && strcmp(o.mode, "calibrate") == 0) return calibrate_machine(o.out, CALIBRATE_SECONDS);
-  int status = read && find_work(&w, &o) ? run(&o, &w) : 2;
+  const bool pairs = read && strcmp(o.mode, "copy") == 0;
+  int status = pairs ? run_pairs(&o) : read && find_work(&w, &o) ? run(&o, &w) : 2;
   for (int i = 0; i < w.n; i++) suite_free(&w.suites[i]);
   ldg_free(w.suites);
   if (o.filtered) regfree(&o.filter);

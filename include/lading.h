@@ -151,8 +151,9 @@ LADING_API int lading_pack(const lading_type *type, int64_t count, const void *m
 LADING_API int lading_unpack(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi);
 
 /* Copies stream bytes [lo, hi) of `sc` items of `st` at `src` to the same stream positions of `dc` items of `dt` at `dst`,
- * without a staging buffer (small pieces that do not match go over 8 KiB of stack). hi is bounded by the smaller stream. The bytes
- * read and the bytes written must not overlap. */
+ * without a buffer of the message's size. Layouts that have loops in common, as a whole or part by part, lists and long pieces are
+ * copied straight; what is left, short pieces of many lengths, goes through a tile of 16 KiB on the stack. hi is bounded by the
+ * smaller stream. The bytes read and the bytes written must not overlap. */
 LADING_API int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi);
 
 /* The same on threads of the caller; the library starts none. `pf` has to call body(arg, i) once for every i in [0, n), on
@@ -333,6 +334,21 @@ typedef struct lading_map_counts {
   int64_t hits, misses, evictions; /* finds; ranges that left for want of capacity */
 } lading_map_counts;
 LADING_API int lading_map_stats(const lading_map *map, lading_map_counts *out);
+
+/* Memory of any kind, attached in another process by the XPMEM kernel module, which both of them have to have (/dev/xpmem), with a
+ * library built with -Dxpmem. Otherwise every call returns ERR_UNSUPPORTED: ask by the first export, and use shared memory or CMA.
+ *
+ * export makes a token for [at, at + bytes), at least its pages; the caller sends it in any way, to processes of the same user on the
+ * same machine. attach maps that range at *local, for reading and writing; *bytes is its length, and *handle what detach needs: a
+ * lading_map takes local, bytes and handle as they are, and detach is what its unmap has to call. withdraw ends the export; what is
+ * attached stays. A token means something as long as its process lives and has not withdrawn it.
+ *
+ * ERR_ARG (NULL, bytes < 1, a range that leaves the address space), ERR_FORMAT (bytes that are no token), ERR_SYSTEM with errno. */
+typedef struct lading_xpmem { unsigned char bytes[64]; } lading_xpmem;
+LADING_API int lading_xpmem_export(const void *at, int64_t bytes, lading_xpmem *out);
+LADING_API int lading_xpmem_withdraw(const lading_xpmem *token);
+LADING_API int lading_xpmem_attach(const lading_xpmem *token, void **local, int64_t *bytes, void **handle);
+LADING_API int lading_xpmem_detach(void *local, void *handle);
 
 #ifdef __cplusplus
 }

@@ -74,3 +74,19 @@ int lading_map_stats(const lading_map *map, lading_map_counts *out) {
   ldg_direct_map_stats((lading_map *)(uintptr_t)map, out);
   return LADING_OK;
 }
+
+/* ---- XPMEM ---- */
+
+int lading_xpmem_export(const void *at, int64_t bytes, lading_xpmem *out) {
+  if (!at || !out || !is_range((uint64_t)(uintptr_t)at, bytes) || bytes > INT64_MAX / 2) return LADING_ERR_ARG;
+  return ldg_direct_xpmem_export(at, bytes, out);
+}
+
+int lading_xpmem_withdraw(const lading_xpmem *token) { return token ? ldg_direct_xpmem_withdraw(token) : LADING_ERR_ARG; }
+
+int lading_xpmem_attach(const lading_xpmem *token, void **local, int64_t *bytes, void **handle) {
+  if (!token || !local || !bytes || !handle) return LADING_ERR_ARG;
+  return ldg_direct_xpmem_attach(token, local, bytes, handle);
+}
+
+int lading_xpmem_detach(void *local, void *handle) { return local ? ldg_direct_xpmem_detach(local, handle) : LADING_ERR_ARG; }

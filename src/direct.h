@@ -22,4 +22,9 @@ void ldg_direct_map_release(lading_map *m, lading_mapping *pin);
 void ldg_direct_map_invalidate(lading_map *m, uint64_t owner, uint64_t remote, uint64_t bytes);
 void ldg_direct_map_stats(lading_map *m, lading_map_counts *out);
 
+int ldg_direct_xpmem_export(const void *at, int64_t bytes, lading_xpmem *out);
+int ldg_direct_xpmem_withdraw(const lading_xpmem *token);
+int ldg_direct_xpmem_attach(const lading_xpmem *token, void **local, int64_t *bytes, void **handle);
+int ldg_direct_xpmem_detach(void *local, void *handle);
+
 #endif

@@ -14,8 +14,6 @@ typedef struct ldg_side { const ldg_rep *rep; int64_t count, extent; const char 
 static inline bool ldg_side_is_run(const ldg_side *s) { return s->rep->runs == 1 && (s->count == 1 || s->extent == s->rep->size); }
 /* Layout to layout, stream bytes [lo, hi); the counted reps of both sides fit (ldg_rep_repeat_in). The definition. */
 void ldg_exec_copy(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi);
-/* The same, where both layouts refine to one nest; false: they do not, and nothing was done. */
-bool ldg_exec_nest(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi);
 /* The same in the fastest way there is; the plans are those of the sides. */
 void ldg_exec_move(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi);
 

@@ -1,12 +1,10 @@
-/* Layout to layout without a staging buffer: one nest where both layouts have a common refinement, else two cursors zipped. */
+/* Layout to layout without a staging buffer: one nest where both layouts have a common refinement, else both are zipped. */
 #include "exec.h"
 #include "exec_range.h"
 #include "nest_tree.h"
 
-/* The nest as a chain of steps on the stack, innermost first, so that ranges run as for any plan. */
-typedef struct chain { ldg_step step[LDG_DIMS]; ldg_rep rep[LDG_DIMS + 1]; } chain;
-
-static const ldg_step *chain_of(chain *c, const ldg_nest *n, const ldg_op *op) {
+/* `ragged`: the steps inside are needed, too; they have to be planned, which takes longer than to move a little message. */
+static void chain_of(ldg_chain *c, const ldg_nest *n, const ldg_op *op, bool ragged) {
   int64_t each = n->block;
   c->rep[0] = (ldg_rep){ .kind = LDG_BYTES, .n = n->block, .size = n->block };
   for (int k = 0; k < n->nd; each *= n->dim[k].n, k++) {
@@ -18,46 +16,53 @@ static const ldg_step *chain_of(chain *c, const ldg_nest *n, const ldg_op *op) {
     ldg_nest sub = *n;
     sub.nd = k + 1;
     if (op) s->job[LDG_PACK].nest = sub;
-    else ldg_plan_nest(&s->job[LDG_PACK], &sub, NULL, NULL);
+    else if (ragged || k == n->nd - 1) ldg_plan_nest(&s->job[LDG_PACK], &sub, NULL, NULL);
   }
-  return &c->step[n->nd - 1];
+  c->nest = *n, c->made = true, c->ragged = ragged;
 }
 
-static void zip(const ldg_rep *sr, const char *src, const ldg_rep *dr, char *dst, int64_t lo, int64_t hi) {
-  ldg_cursor a, b;
-  int64_t so, sn, d, dn;
-  ldg_cursor_seek(&a, sr, lo), ldg_cursor_seek(&b, dr, lo);
-  for (int64_t left = hi - lo; left > 0;) {
-    if (!ldg_cursor_piece(&a, &so, &sn) || !ldg_cursor_piece(&b, &d, &dn)) return;
-    const int64_t n = ldg_min(left, ldg_min(sn, dn));
-    memcpy(ldg_at(dst, d), ldg_at(src, so), (size_t)n);
-    ldg_cursor_take(&a, n), ldg_cursor_take(&b, n), left -= n;
-  }
+/* Fields of a struct are often alike. */
+static bool is_made(const ldg_chain *c, const ldg_nest *n, bool ragged) {
+  return c->made && (c->ragged || !ragged) && c->nest.block == n->block && c->nest.nd == n->nd && c->nest.ordered == n->ordered &&
+         !memcmp(c->nest.dim, n->dim, (size_t)n->nd * sizeof *n->dim);
+}
+
+static bool is_ragged(const ldg_nest *n, int64_t lo, int64_t hi) {
+  int64_t each = n->block;
+  for (int k = 0; k < n->nd - 1; k++) each *= n->dim[k].n;
+  return lo % each || hi % each;
 }
 
 /* False: the layouts have no nest in common, or none of whole elements. */
-static bool by_nest(const ldg_side *src, const ldg_side *dst, const ldg_op *op, int64_t lo, int64_t hi) {
+static bool by_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, const ldg_op *op, int64_t lo, int64_t hi) {
   const ldg_way w = { LDG_PACK, op };
   ldg_nest n;
-  chain c;
   int64_t so, to;
   if (!ldg_nest_common(src->rep, src->extent, dst->rep, dst->extent, hi, &n, &so, &to) || (op && n.block % op->size)) return false;
   n.ordered = !ldg_nest_distinct(&n);
-  ldg_exec_range(chain_of(&c, &n, op), &w, ldg_at(src->base, so), ldg_at(dst->base, to), lo, hi);
+  const bool ragged = is_ragged(&n, lo, hi);
+  if (!is_made(c, &n, ragged)) chain_of(c, &n, op, ragged);
+  ldg_exec_range(&c->step[n.nd - 1], &w, ldg_at(src->base, so), ldg_at(dst->base, to), lo, hi);
   return true;
 }
 
-bool ldg_exec_nest(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) { return lo == hi || by_nest(src, dst, NULL, lo, hi); }
+bool ldg_exec_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) {
+  return lo == hi || by_nest(c, src, dst, NULL, lo, hi);
+}
 
 void ldg_exec_copy(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) {
   ldg_rep sr, dr;
-  if (ldg_exec_nest(src, dst, lo, hi)) return;
+  ldg_chain c;
+  c.made = false;
+  if (ldg_exec_nest(&c, src, dst, lo, hi)) return;
   if (ldg_rep_repeat_in(&sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&dr, dst->count, dst->extent, dst->rep)) return;
-  zip(&sr, src->base, &dr, (char *)(uintptr_t)dst->base, lo, hi);
+  ldg_exec_zip(&sr, src->base, &dr, dst->base, lo, hi);
 }
 
 void ldg_exec_copy_op(const ldg_side *src, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi) {
   const ldg_op *op = ldg_exec_op_of(r);
-  if (lo == hi || (op && by_nest(src, dst, op, lo, hi))) return;
+  ldg_chain c;
+  c.made = false;
+  if (lo == hi || (op && by_nest(&c, src, dst, op, lo, hi))) return;
   ldg_exec_op_walk(r, src, dst, lo, hi);
 }

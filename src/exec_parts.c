@@ -1,12 +1,14 @@
 /* Layouts that have no nest in common as a whole often do part by part: fields of a struct, entries of a list, one after the other.
  * A part that is one run on either side is packed or unpacked by the plan of the other side; parts with a nest in common run as
- * that; the rest goes through a tile that stays in cache, or is zipped where its pieces are long enough for that. */
+ * that; the rest is zipped, or goes through a tile that stays in cache where that would take a branch for every short piece. */
 #include "exec.h"
+#include "exec_range.h"
 #include "nest_tree.h"
 
 enum { PART_MIN = 1024 };  /* bytes: smaller entries are not worth to be looked at one by one, since each takes up to 200 ns */
-enum { TILE = 8 << 10 };   /* bytes, on the stack */
-enum { ZIP_MIN = 160 };    /* bytes a piece: to find it costs 8 ns more than in a plan, to move a byte twice in cache 0.05 ns */
+enum { TILE = 16 << 10 };  /* bytes, on the stack */
+/* What finding a piece, or a row of pieces of one length, has to be worth: it takes 3 or 15 ns, a plan 1 to 2 ns a piece. */
+enum { PIECE_MIN = 96, ROW_MIN = 32 }; /* bytes, pieces */
 
 /* A node that holds a place of the stream: where it starts in memory, and the stream bytes it has. */
 typedef struct part { const ldg_rep *rep; int64_t off, lo, hi; ldg_rep copies; } part;
@@ -33,7 +35,7 @@ static void open_at(part *p, const ldg_rep *root, int64_t byte) {
   while (opens(p->rep)) step_in(p, byte);
 }
 
-typedef struct move { const ldg_plan *sp, *dp; const ldg_side *src, *dst; ldg_rep sr, dr; } move;
+typedef struct move { const ldg_plan *sp, *dp; const ldg_side *src, *dst; ldg_rep sr, dr; ldg_chain chain; } move;
 
 static void through_tile(const move *m, int64_t lo, int64_t hi) {
   char tile[TILE];
@@ -44,34 +46,55 @@ static void through_tile(const move *m, int64_t lo, int64_t hi) {
   }
 }
 
-static bool pieces_are_long(const part *p) { return p->rep->size / p->rep->runs >= ZIP_MIN; }
+/* Is it found row by row, or in long pieces? */
+static bool zips(const ldg_rep *r) {
+  while (r->kind <= LDG_BLOCKS && !r->psum && r->child && r->child->runs > 1) r = r->child;
+  const bool row = r->kind != LDG_JOIN && !r->psum;
+  return (row && r->n >= ROW_MIN) || r->size / r->runs >= PIECE_MIN;
+}
 
-static void move_part(const move *m, const part *a, const part *b, int64_t lo, int64_t hi) {
+static void zip(const move *m, int64_t lo, int64_t hi) {
+  if (lo < hi) ldg_exec_zip(&m->sr, m->src->base, &m->dr, m->dst->base, lo, hi);
+}
+
+static void move_part(move *m, const part *a, const part *b, int64_t lo, int64_t hi) {
   const char *src = ldg_at(m->src->base, a->off), *dst = ldg_at(m->dst->base, b->off);
   const ldg_side s = { a->rep, 1, 0, src }, d = { b->rep, 1, 0, dst };
   if (a->rep->runs == 1) ldg_exec(m->dp, m->dst->count, LDG_UNPACK, m->dst->base, ldg_at(src, a->rep->first + lo - a->lo), lo, hi);
   else if (b->rep->runs == 1) ldg_exec(m->sp, m->src->count, LDG_PACK, m->src->base, ldg_at(dst, b->rep->first + lo - b->lo), lo, hi);
-  else if (a->lo == b->lo && ldg_exec_nest(&s, &d, lo - a->lo, hi - a->lo)) return;
-  else if (pieces_are_long(a) && pieces_are_long(b)) ldg_exec_copy(m->src, m->dst, lo, hi);
+  else if (a->lo == b->lo && ldg_exec_nest(&m->chain, &s, &d, lo - a->lo, hi - a->lo)) return;
+  else if (zips(a->rep) && zips(b->rep)) zip(m, lo, hi);
   else through_tile(m, lo, hi);
 }
 
+/* Surely zipped: then parts that follow each other are so together, which saves plans. */
+static bool only_zips(const part *a, const part *b) {
+  return a->rep->runs > 1 && b->rep->runs > 1 && a->lo != b->lo && zips(a->rep) && zips(b->rep);
+}
+
+/* All before `done` is moved; between it and lo is what is to be zipped. Order counts, since destinations may coincide. */
 static void by_parts(move *m, int64_t lo, int64_t hi) {
   part a = { .hi = lo }, b = { .hi = lo };
+  int64_t done = lo;
   for (int64_t end; lo < hi; lo = end) {
     if (lo >= a.hi) open_at(&a, &m->sr, lo);
     if (lo >= b.hi) open_at(&b, &m->dr, lo);
     end = ldg_min(hi, ldg_min(a.hi, b.hi));
+    if (only_zips(&a, &b)) continue;
+    zip(m, done, lo);
     move_part(m, &a, &b, lo, end);
+    done = end;
   }
+  zip(m, done, hi);
 }
 
 void ldg_exec_move(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
-  move m = { .sp = sp, .dp = dp, .src = src, .dst = dst };
+  move m;
+  m.sp = sp, m.dp = dp, m.src = src, m.dst = dst, m.chain.made = false;
   if (lo == hi) return;
   if (ldg_side_is_run(src)) ldg_exec(dp, dst->count, LDG_UNPACK, dst->base, ldg_at(src->base, src->rep->first + lo), lo, hi);
   else if (ldg_side_is_run(dst)) ldg_exec(sp, src->count, LDG_PACK, src->base, ldg_at(dst->base, dst->rep->first + lo), lo, hi);
-  else if (ldg_exec_nest(src, dst, lo, hi)) return;
+  else if (ldg_exec_nest(&m.chain, src, dst, lo, hi)) return;
   else if (ldg_rep_repeat_in(&m.sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&m.dr, dst->count, dst->extent, dst->rep)) return;
   else by_parts(&m, lo, hi);
 }

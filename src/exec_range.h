@@ -12,6 +12,15 @@ typedef struct ldg_way { int dir; const ldg_op *op; } ldg_way;
  * repeat is not looked at: the root of many items has none. */
 void ldg_exec_range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi);
 
+/* A nest as a chain of steps on the stack, innermost first, so that ranges run as for any plan; kept from one copy to the next. */
+typedef struct ldg_chain { bool made, ragged; ldg_nest nest; ldg_step step[LDG_DIMS]; ldg_rep rep[LDG_DIMS + 1]; } ldg_chain;
+
+/* As ldg_exec_copy, where both layouts refine to one nest; false: they do not, and nothing was done. At first c->made is false. */
+bool ldg_exec_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi);
+
+/* Stream bytes [lo, hi) from one layout to the other, in stream order. */
+void ldg_exec_zip(const ldg_rep *sr, const char *src, const ldg_rep *dr, const char *dst, int64_t lo, int64_t hi);
+
 /* Iterations [i0, i0 + n) of a nest, as ldg_run does it. */
 void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n);
 

@@ -121,6 +121,12 @@ void ldg_cursor_take(ldg_cursor *c, int64_t n);
 /* The whole next run from here, merged; false at the end. */
 bool ldg_cursor_run(ldg_cursor *c, int64_t *off, int64_t *len);
 
+/* Pieces of one node, not merged: piece i is at base + at[i], or base + i * stride without at, and has len bytes, or
+ * psum[i + 1] - psum[i] with psum, which may then be 0. */
+typedef struct ldg_cursor_row { int64_t n, base, stride, len, span; const int64_t *at, *psum; } ldg_cursor_row;
+/* Takes all pieces from here on that are one row; n >= 1, and the first one has bytes. False at the end. */
+bool ldg_cursor_row_take(ldg_cursor *c, ldg_cursor_row *row);
+
 /* Runs by index, O(depth + log entries): the packed offset where run k starts (k in [0, runs]; runs gives size), and the
  * run that holds a packed byte. */
 int ldg_rep_run_start(const ldg_rep *r, int64_t k, int64_t *byte);

@@ -121,6 +121,42 @@ bool ldg_cursor_run(ldg_cursor *c, int64_t *off, int64_t *len) {
   return true;
 }
 
+/* ---- rows ---- */
+
+/* The entries of a list, or the iterations of a repeat, that are one piece each; the current one is whole. */
+static void row_of_entries(ldg_cursor_row *row, ldg_cursor_level *l) {
+  const ldg_rep *r = l->r;
+  *row = (ldg_cursor_row){ .n = r->n - l->i, .base = ldg_rep_move(l->base, r->child->first), .stride = r->stride, .len = r->child->size,
+                           .span = r->hi - r->lo, .at = r->at ? r->at + l->i : NULL, .psum = r->psum ? r->psum + l->i : NULL };
+  if (!r->at) row->base = ldg_rep_move(row->base, l->i * r->stride);
+  l->i = r->n - 1;
+  if (r->cnt) l->j = r->cnt[l->i] - 1;
+}
+
+/* The children of one entry of counted blocks. */
+static void row_of_copies(ldg_cursor_row *row, ldg_cursor_level *l, int64_t off) {
+  const ldg_rep *r = l->r;
+  *row = (ldg_cursor_row){ .n = r->cnt[l->i] - l->j, .base = off, .stride = r->stride, .len = r->child->size };
+  l->j = r->cnt[l->i] - 1;
+}
+
+/* Bytes of the whole piece that the level's entry is; 0 when entries are no pieces. */
+static int64_t piece_bytes(const ldg_cursor_level *l) {
+  const ldg_rep *r = l->r;
+  if (r->kind == LDG_JOIN || r->kind == LDG_BYTES) return 0;
+  return r->cnt && entry_is_dense(r) ? r->psum[l->i + 1] - r->psum[l->i] : r->child->size;
+}
+
+bool ldg_cursor_row_take(ldg_cursor *c, ldg_cursor_row *row) {
+  if (c->top < 0) return false;
+  ldg_cursor_level *l = &c->level[c->top];
+  if (c->len != piece_bytes(l)) *row = (ldg_cursor_row){ .n = 1, .base = c->off, .len = c->len };
+  else if (l->r->cnt && !entry_is_dense(l->r)) row_of_copies(row, l, c->off);
+  else row_of_entries(row, l);
+  advance(c);
+  return true;
+}
+
 /* ---- runs by index. Run k, k > 0, starts at the k-th break: a link between entries that do not touch, or a break inside
  * an entry. The run index of an entry is that of the run its first byte lies in. ---------------------------------------- */
 

@@ -79,6 +79,18 @@ def test_floor(lbench):
     check("of floor" in run(lbench, "time", "--floor", *SHORT, "vec8of64").stdout, "no floor in the table")
 
 
+def test_copy(lbench, tmp):
+    out = run(lbench, "copy", *SHORT).stdout
+    check(re.search(r"of pack \+ unpack: geometric mean \d+\.\d\d, least \d+\.\d\d \(\w+\), (\d\d) pairs", out), f"copy has no means of 10 pairs or more: {out}")
+    check("transpose_doubles" in out and len(run(lbench, "copy", *SHORT, "prime_strides").stdout.splitlines()) == 4, "copy of one pair")
+    line = "mine | 8 @0:8 4x32:16 :2 | vector(4,2,4,double) | hindexed_block(64,[8],byte)"
+    check(re.search(r"mine +64 +4 +1 ", run(lbench, "copy", *SHORT, line).stdout), "copy of a line")
+    run(lbench, "copy", *SHORT, "--cold", 4096, "--filter", "wrf")
+    for wrong, says in ((line.replace("4x32:16", "4x32:24"), "hand loop"), (line.replace("64", "65"), "destination 65"), ("a | b", "a pair is"),
+                        ("none", "is no pair"), (str(tmp / "none.pairs"), "cannot be read")):
+        check(says in run(lbench, "copy", *SHORT, wrong, status=2).stderr, f"copy of {wrong}: no advice")
+
+
 FAKE = """#!/bin/sh
 say() { printf '%s\\n' "$*" >&0; }
 say hello 0 Fake 1
@@ -148,6 +160,7 @@ def main():
             test_scripts(bench, pathlib.Path(tmp))
             test_floor(lbench)
             test_calls(lbench)
+            test_copy(lbench, pathlib.Path(tmp))
             test_made_up_peers(lbench, pathlib.Path(tmp))
     print(f"{checks} checks")
 

@@ -223,6 +223,40 @@ START_TEST(copy_between_partners) {
 }
 END_TEST
 
+/* What is zipped row by row: lists and strides of blocks of one length or of any, blocks of another length made of theirs, in a record
+ * or by themselves; also onto each other. */
+static sample *row_of_blocks(rng *r, int64_t block) {
+  enum { N = 300 };
+  const int64_t n = rng_in(r, 40, N);
+  int64_t at[N], len[N];
+  for (int64_t i = 0; i < n; i++) {
+    at[i] = block * rng_in(r, 0, 2 * N);
+    len[i] = block * rng_in(r, 0, 5);
+  }
+  switch (rng_in(r, 0, 5)) {
+  case 0: return s_hindexed_block(n, block, at, s_elem(LADING_BYTE));
+  case 1: return s_hvector(n, block, rng_in(r, -2 * block, 3 * block), s_elem(LADING_BYTE));
+  case 2: return s_hindexed(n, len, at, s_elem(LADING_BYTE));
+  case 3: return s_hvector(5, 1, 900 * block, s_hvector(n / 4, block, block + 3, s_elem(LADING_BYTE)));
+  case 4: return s_hvector(n / 8, block * 8, block * 8 + rng_in(r, 1, 9), s_elem(LADING_BYTE));
+  default: return s_hindexed(n, len, at, s_resized(s_contiguous(block, s_elem(LADING_BYTE)), 0, block + rng_in(r, 0, 2)));
+  }
+}
+
+START_TEST(copy_between_rows) {
+  static const int64_t lengths[] = { 1, 2, 3, 4, 8, 12, 16, 24, 31, 32, 64, 100 };
+  rng r = rng_of(31);
+  for (int i = 0; i < 700; i++) {
+    const int64_t block = lengths[rng_in(&r, 0, COUNT_OF(lengths) - 1)], other = rng_in(&r, 0, 2) ? block : lengths[rng_in(&r, 0, COUNT_OF(lengths) - 1)];
+    sample *s = row_of_blocks(&r, block), *d = row_of_blocks(&r, other);
+    if (rng_in(&r, 0, 1)) s = S_STRUCT(2, LIST(1, 1), LIST(0, 70000), s, row_of_blocks(&r, block));
+    check_copy(s, rng_in(&r, 1, 2), d, rng_in(&r, 1, 3), &r);
+    sample_free(s);
+    sample_free(d);
+  }
+}
+END_TEST
+
 /* A few bigger ones, so that tiles and unrolled bodies turn over: 1 to 3 MB through the API, ends ragged. */
 START_TEST(bigger_streams) {
   rng r = rng_of(17);
@@ -307,5 +341,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, interleaved_items, copy_between_strangers, copy_between_nests,
-                    copy_between_partners, bigger_streams, copy_part_by_part, round_trip_in_fragments);
+                    copy_between_partners, copy_between_rows, bigger_streams, copy_part_by_part, round_trip_in_fragments);
 }

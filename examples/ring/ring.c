@@ -1,6 +1,7 @@
 /* ring [--check | --same] [PROCESSES]: exchanges messages of known shapes around a ring of processes, in five ways, checks every byte,
- * and prints what each way took. --check: smaller messages, no table, and memory between the blocks is checked too. --same: senders
- * do not write their messages anew before each exchange, so that receivers may find them in their own caches. */
+ * and prints what each way took; then the same for sums over all processes. --check: smaller messages, no table, and memory between
+ * the blocks is checked too. --same: senders do not write their messages anew before each exchange, so that receivers may find them in
+ * their own caches. */
 #include "ring.h"
 
 #include <stdio.h>
@@ -136,8 +137,9 @@ static int body(world *w, void *arg) {
   const bool cma = exchange_has_cma(w);
   if (w->rank == 0 && !o->check) print_head(w, o);
   for (int i = 0; i < workload_count(o->check); i++) one(w, i, o, &t);
+  const int sums = allreduce_all(w, o->check);
   const char *skipped = cma ? "" : "; cma SKIPPED: not allowed here";
-  if (w->rank == 0 && o->check) printf("ring: ok, %d workloads, %d processes%s\n", workload_count(true), w->size, skipped);
+  if (w->rank == 0 && o->check) printf("ring: ok, %d workloads, %d allreduces, %d processes%s\n", workload_count(true), sums, w->size, skipped);
   return 0;
 }
 

@@ -4,6 +4,7 @@
  *   transport.c  processes, mailboxes in shared memory, descriptors over Unix sockets, memory that others can map
  *   exchange.c   the ways a message goes: through a staging buffer at once or in chunks, or straight out of the sender's memory
  *   workloads.c  what is exchanged: halos and index lists of known applications, as types and, for the check, as lists of blocks
+ *   allreduce.c  a sum of all buffers in all buffers, straight out of mapped memory, each process owning a part
  *   ring.c       the rounds and the table
  */
 #ifndef RING_H
@@ -67,7 +68,10 @@ void relax(const world *w, int *turns);                           /* between two
 window window_make(const world *w, int64_t bytes);
 void window_free(window *o);
 void window_send(const world *w, const window *o);                /* its descriptor, to the right */
-void *window_map(const world *w, int64_t bytes);                  /* that descriptor, from the left, mapped here */
+int window_receive(const world *w);                               /* that descriptor, from the left */
+void *window_attach(const world *w, int fd, int64_t bytes);       /* mapped here */
+void *window_map(const world *w, int64_t bytes);                  /* both */
+void window_drop(window *o);                                      /* a descriptor that is not mapped */
 void window_unmap(void *ctx, void *local, int64_t bytes, void *handle);
 
 /* ---- workloads.c ---- */
@@ -81,6 +85,7 @@ typedef struct workload {
   int64_t bytes, window;        /* of a message; of the memory it is in */
 } workload;
 
+void blocks_add(blocks *b, int64_t at, int64_t n);
 int workload_count(bool small);
 int workload_make(int i, bool small, workload *out);
 void workload_free(workload *w);
@@ -94,5 +99,9 @@ void exchange(world *w, job *j, int method);
 bool exchange_has_cma(world *w);
 void job_begin(world *w, job *j, const workload *load);
 void job_end(world *w, job *j);
+
+/* ---- allreduce.c ---- */
+
+int allreduce_all(world *w, bool check);                          /* how many there were */
 
 #endif

@@ -105,7 +105,7 @@ void window_send(const world *w, const window *o) {
   if (sendmsg(w->to_right, &m, 0) != 1) world_fail(w, "sendmsg", LADING_ERR_SYSTEM);
 }
 
-void *window_map(const world *w, int64_t bytes) {
+int window_receive(const world *w) {
   control c;
   char got;
   struct iovec byte = { &got, 1 };
@@ -113,11 +113,23 @@ void *window_map(const world *w, int64_t bytes) {
   int fd = -1;
   if (recvmsg(w->from_left, &m, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&m)) world_fail(w, "recvmsg", LADING_ERR_SYSTEM);
   memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof fd);
+  return fd;
+}
+
+void *window_attach(const world *w, int fd, int64_t bytes) {
   void *at = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, 0);
   if (at == MAP_FAILED) world_fail(w, "mmap", LADING_ERR_SYSTEM);
-  close(fd);
   return at;
 }
+
+void *window_map(const world *w, int64_t bytes) {
+  window o = { window_receive(w), NULL, bytes };
+  void *at = window_attach(w, o.fd, bytes);
+  window_drop(&o);
+  return at;
+}
+
+void window_drop(window *o) { close(o->fd); }
 
 void window_unmap(void *ctx, void *local, int64_t bytes, void *handle) {
   (void)ctx, (void)handle;

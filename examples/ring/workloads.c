@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add(blocks *b, int64_t at, int64_t n) {
+void blocks_add(blocks *b, int64_t at, int64_t n) {
   if (b->n == b->cap) {
     b->cap = 2 * b->cap + 64;
     block *more = realloc(b->at, (size_t)b->cap * sizeof *more);
@@ -60,7 +60,7 @@ static void milc(const int64_t *p, workload *o) {
   const int64_t xy = p[0] * p[1], xyz = xy * p[2];
   o->send = milc_type(p, 0);
   o->recv = milc_type(p, 12 * xy);
-  for (int64_t t = 0; t < 2 * p[3]; t++) add(&o->sent, 12 * xyz * t, 12 * xy), add(&o->received, 12 * xyz * t + 12 * xy, 12 * xy);
+  for (int64_t t = 0; t < 2 * p[3]; t++) blocks_add(&o->sent, 12 * xyz * t, 12 * xy), blocks_add(&o->received, 12 * xyz * t + 12 * xy, 12 * xy);
   o->window = 24 * xyz * p[3];
 }
 
@@ -77,7 +77,7 @@ static void wrf_side(const int64_t *p, int64_t o3, lading_type **out, blocks *b,
     end += (4 * d1 * (flat ? 1 : d2) * d3 * (m < 7 ? 1 : 2) + 63) / 64 * 64;
     parts[m] = flat ? vec(s3, s1, d1, elem(LADING_FLOAT)) : hvec(s3, 1, 4 * d1 * d2, vec(s2, s1, d1, elem(LADING_FLOAT)));
     for (int64_t y = 0; y < s3; y++)
-      for (int64_t z = 0; z < (flat ? 1 : s2); z++) add(b, at[m] + 4 * d1 * (flat ? y : y * d2 + z), 4 * s1);
+      for (int64_t z = 0; z < (flat ? 1 : s2); z++) blocks_add(b, at[m] + 4 * d1 * (flat ? y : y * d2 + z), 4 * s1);
   }
   *out = record(9, at, parts);
   *bytes = end;
@@ -92,7 +92,7 @@ static void wrf_y(const int64_t *p, workload *o) {
 
 static void mg_side(const int64_t *p, int64_t n, int64_t stride, int64_t from, lading_type **out, blocks *b) {
   *out = moved(vec(n, p[0] - 2, stride, elem(LADING_DOUBLE)), 8 * from);
-  for (int64_t i = 0; i < n; i++) add(b, 8 * (from + i * stride), 8 * (p[0] - 2));
+  for (int64_t i = 0; i < n; i++) blocks_add(b, 8 * (from + i * stride), 8 * (p[0] - 2));
 }
 
 static void mg_y(const int64_t *p, workload *o) {
@@ -117,7 +117,7 @@ static lading_type *face(int64_t n, int axis, int64_t layer, blocks *b) {
   lading_type *t = NULL;
   sub[axis] = 1, start[axis] = layer;
   for (int64_t z = 0; z < sub[0]; z++)
-    for (int64_t y = 0; y < sub[1]; y++) add(b, 8 * (((start[0] + z) * m + start[1] + y) * m + start[2]), 8 * sub[2]);
+    for (int64_t y = 0; y < sub[1]; y++) blocks_add(b, 8 * (((start[0] + z) * m + start[1] + y) * m + start[2]), 8 * sub[2]);
   return lading_type_subarray(3, sizes, sub, start, LADING_ORDER_C, elem(LADING_DOUBLE), &t) ? NULL : t;
 }
 
@@ -168,8 +168,8 @@ static void lammps(const int64_t *p, workload *o) {
     const int64_t width = f ? 1 : 3, bytes = 8 * width;
     at[f] = f ? 8 * room * (f + 2) : 0, home[f] = at[f] + bytes * all;
     parts[f] = atoms(n, list, width), runs[f] = vec(1, width * n, 1, elem(LADING_DOUBLE));
-    for (int64_t i = 0; i < n; i++) add(&o->sent, at[f] + bytes * list[i], bytes);
-    add(&o->received, home[f], bytes * n);
+    for (int64_t i = 0; i < n; i++) blocks_add(&o->sent, at[f] + bytes * list[i], bytes);
+    blocks_add(&o->received, home[f], bytes * n);
   }
   free(list);
   o->send = record(6, at, parts), o->recv = record(6, home, runs);
