@@ -245,6 +245,15 @@ static sample *random_resized(rng *r, sample *old) {
   return s_resized(old, rng_in(r, -20, 20), rng_in(r, -24, 40));
 }
 
+bool random_alike_fields = true;
+
+/* Fields of one type: one field, or the same built-in type in all. */
+static bool alike(int64_t n, sample *const *olds) {
+  for (int64_t i = 1; i < n; i++)
+    if (strchr(olds[i]->spell, '(') || strcmp(olds[i]->spell, olds[0]->spell)) return false;
+  return true;
+}
+
 static sample *random_struct(rng *r, sample *first, int depth, int64_t bytes) {
   int64_t n = rng_in(r, 1, 4), bl[4], at[4], end = 0;
   bool tight = rng_in(r, 0, 1);
@@ -255,7 +264,9 @@ static sample *random_struct(rng *r, sample *first, int depth, int64_t bytes) {
     at[i] = tight ? end - olds[i]->map->lb : rng_in(r, -30, 60);
     end = at[i] + olds[i]->map->lb + bl[i] * map_extent(olds[i]->map);
   }
-  return s_struct(n, bl, at, olds);
+  if (random_alike_fields || !alike(n, olds)) return s_struct(n, bl, at, olds);
+  for (int64_t i = 1; i < n; i++) sample_free(olds[i]);
+  return s_hindexed(n, bl, at, first);
 }
 
 static bool modest(const sample *s, int64_t bytes) {

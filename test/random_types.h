@@ -22,6 +22,7 @@ sample *s_resized(sample *old, int64_t lb, int64_t extent);
 #define S_STRUCT(n, bl, at, ...) s_struct(n, bl, at, (sample *const[]){__VA_ARGS__})
 
 extern uint32_t random_kinds; /* bit e: elements of kind e may be leaves; all, unless a test says so */
+extern bool random_alike_fields; /* false: no struct of fields of one type, an index type instead */
 /* A tree of at most `depth` constructors; an item has at most `bytes` packed bytes and spans at most 64 KiB. */
 sample *random_type(rng *r, int depth, int64_t bytes);
 /* The same, of strided constructors only (contiguous, vector, hvector, subarray): one nest of loops. */

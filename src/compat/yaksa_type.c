@@ -126,9 +126,17 @@ int yaksa_type_create_resized(yaksa_type_t oldtype, intptr_t lb, intptr_t extent
 }
 
 /* `olds` has room for the types. */
+/* As callers know it from Yaksa: fields of one and the same type are an index type, whose extent is not rounded up to an alignment. */
+static bool fields_are_alike(intptr_t count, const yaksa_type_t *oldtypes) {
+  for (intptr_t i = 1; i < count; i++)
+    if (oldtypes[i] != oldtypes[0]) return false;
+  return count > 0;
+}
+
 static int create_struct(intptr_t count, const intptr_t *blocklengths, const intptr_t *displacements, const yaksa_type_t *oldtypes,
                          const lading_type **olds, lading_type **t) {
   for (intptr_t i = 0; i < count; i++) olds[i] = ldg_yaksa_type(oldtypes[i]);
+  if (fields_are_alike(count, oldtypes)) return lading_type_hindexed(count, blocklengths, displacements, olds[0], t);
   return lading_type_struct(count, blocklengths, displacements, olds, t);
 }
 
