@@ -415,10 +415,27 @@ static bool any_nan(const side *s) {
   return floats && s->x->overlaps;
 }
 
+/* The judge goes by MPI, which has no ops on plain chars. */
+static bool any_char(const side *s) {
+  for (int64_t k = 0; k < s->n; k++)
+    if (s->kind[k] == LADING_CHAR) return true;
+  return false;
+}
+
+/* Callers of Yaksa take plain chars for small integers. */
+START_TEST(plain_chars_are_integers) {
+  char mem[3] = { 1, -2, 3 }, packed[3] = { 10, 20, -30 };
+  uintptr_t actual;
+  OK(yaksa_unpack(packed, 3, mem, 3, YAKSA_TYPE__CHAR, 0, &actual, NULL, YAKSA_OP__SUM));
+  ck_assert(actual == 3 && mem[0] == 11 && mem[1] == 18 && mem[2] == (char)-27);
+}
+END_TEST
+
 static void check_ops(const sample *s, int64_t count, rng *r) {
   side d = side_of(s, count, r);
   const yaksa_type_t t = yaksa_of(s);
   for (int op = 0; op < (int)YAKSA_OP__LAST; op++) {
+    if (op != YAKSA_OP__REPLACE && any_char(&d)) continue;
     side_fill(&d, r);
     if (!op_defined_all(op, &d)) check_refused(&d, t, op, r);
     else if (op == YAKSA_OP__REPLACE || !any_nan(&d)) check_moves_of(&d, t, op, r);
@@ -457,7 +474,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   random_alike_fields = false; /* Yaksa makes index types of such structs, which are not padded */
-  return CHECK_MAIN("yaksa", argc, argv, built_in_types, signs, init_in_any_order, info_objects, requests_are_done, null_type, structs_are_padded, structs_of_one_type_are_not_padded,
+  return CHECK_MAIN("yaksa", argc, argv, built_in_types, signs, init_in_any_order, info_objects, requests_are_done, null_type, plain_chars_are_integers, structs_are_padded, structs_of_one_type_are_not_padded,
                     long_struct, dup_and_free, bounds_of_random_types, wrong_arguments, moves_of_random_types, absolute_addresses,
                     ops_of_every_element, ops_of_random_types);
 }

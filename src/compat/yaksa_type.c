@@ -1,5 +1,6 @@
 /* yaksa_type: handles, constructors, facts of a type. */
 #include "yaksa_type.h"
+#include <limits.h>
 #include <stddef.h>
 #include <wchar.h>
 
@@ -17,7 +18,7 @@ _Static_assert(sizeof(intptr_t) == sizeof(int64_t), "numbers are passed as they 
 
 static const unsigned char elem_of[LDG_YAKSA_LAST + 1] = {
   [YAKSA_TYPE___BOOL] = LADING_BOOL,
-  [YAKSA_TYPE__CHAR] = LADING_CHAR, [YAKSA_TYPE__SIGNED_CHAR] = LADING_INT8, [YAKSA_TYPE__UNSIGNED_CHAR] = LADING_UINT8,
+  [YAKSA_TYPE__CHAR] = CHAR_MIN < 0 ? LADING_INT8 : LADING_UINT8, [YAKSA_TYPE__SIGNED_CHAR] = LADING_INT8, [YAKSA_TYPE__UNSIGNED_CHAR] = LADING_UINT8,
   [YAKSA_TYPE__WCHAR_T] = INTEGER(wchar_t),
   INTEGERS(8, int8_t, 8_t), INTEGERS(16, int16_t, 16_t), INTEGERS(32, int32_t, 32_t), INTEGERS(64, int64_t, 64_t),
   [YAKSA_TYPE__SHORT] = INTEGER(short), [YAKSA_TYPE__UNSIGNED_SHORT] = NATURAL(short),
@@ -125,7 +126,6 @@ int yaksa_type_create_resized(yaksa_type_t oldtype, intptr_t lb, intptr_t extent
   CREATE(lading_type_resized(ldg_yaksa_type(oldtype), lb, extent, &t));
 }
 
-/* `olds` has room for the types. */
 /* As callers know it from Yaksa: fields of one and the same type are an index type, whose extent is not rounded up to an alignment. */
 static bool fields_are_alike(intptr_t count, const yaksa_type_t *oldtypes) {
   for (intptr_t i = 1; i < count; i++)
@@ -133,6 +133,7 @@ static bool fields_are_alike(intptr_t count, const yaksa_type_t *oldtypes) {
   return count > 0;
 }
 
+/* `olds` has room for the types. */
 static int create_struct(intptr_t count, const intptr_t *blocklengths, const intptr_t *displacements, const yaksa_type_t *oldtypes,
                          const lading_type **olds, lading_type **t) {
   for (intptr_t i = 0; i < count; i++) olds[i] = ldg_yaksa_type(oldtypes[i]);
