@@ -99,10 +99,13 @@ static void check_long(rng *r, int64_t libc, int64_t streamed) {
   m.number[LDG_MODEL_LIBC] = libc, m.number[LDG_MODEL_STREAM] = streamed;
   ldg_model_use(&m);
   for (int i = 0; i < 24; i++) {
-    int64_t b = rng_in(r, 200, 1500), n = rng_in(r, 1, 5), at[5];
-    for (int64_t k = 0; k < n; k++) at[k] = 7000 - 1600 * k + rng_in(r, 0, 60);
-    sample *block = s_contiguous(b, s_elem(LADING_BYTE));
-    sample *s = i % 3 == 0 ? s_hvector(n, 1, b + rng_in(r, 0, 70), block) : i % 3 == 1 ? s_hindexed_block(n, 1, at, block) : block;
+    int64_t b = rng_in(r, 200, 1500), n = rng_in(r, 1, 5), at[5], len[5];
+    for (int64_t k = 0; k < n; k++) at[k] = 7000 - 1600 * k + rng_in(r, 0, 60), len[k] = rng_in(r, 100, 1500);
+    sample *block = i % 4 == 2 ? s_elem(LADING_BYTE) : s_contiguous(b, s_elem(LADING_BYTE));
+    sample *s = i % 4 == 0   ? s_hvector(n, 1, b + rng_in(r, 0, 70), block)
+                : i % 4 == 1 ? s_hindexed_block(n, 1, at, block)
+                : i % 4 == 2 ? s_hindexed(n, len, at, block)
+                             : block;
     check_moves(s, 1 + i % 2, r);
     check_strategies(s, 1 + i % 2, r);
     sample_free(s);

@@ -133,7 +133,7 @@ static const char *varlist_why_not(const ldg_nest *n) {
   if (only_listed(n)) return only_listed(n);
   return n->psum ? NULL : "the blocks are of one length";
 }
-static void varlist_prepare(ldg_job *j) { j->run = kernels()->varlist[j->nest.list == LDG_LIST_DST]; }
+static void varlist_prepare(ldg_job *j) { long_of(j), j->run = kernels()->varlist[j->nest.list == LDG_LIST_DST]; }
 
 /* The lanes to shuffle by: single bytes where the machine can, since they take any nest. LDG_LANES: none. Found once. */
 static int shuffle_lanes(void) {
@@ -161,7 +161,7 @@ static void shuffle_prepare(ldg_job *j) {
   j->run = kernels()->shuffle[shuffle_lanes()];
   if (!j->nest.at) return;
   ldg_job part = *j;
-  (j->nest.psum ? varlist_prepare : list_prepare)(&part);
+  (j->nest.psum ? varlist_prepare : list_prepare)(&part); /* that sees w in its own: no block in a window is long */
   w->part = part.run;
 }
 
