@@ -171,6 +171,26 @@ static int64_t zip_pieces(feed *a, feed *b, int64_t left) {
   return done;
 }
 
+/* ---- two lists ---- */
+
+bool ldg_exec_is_list(const ldg_rep *r) {
+  return r->kind == LDG_BLOCKS && r->psum && r->child->runs == 1 && (!r->cnt || r->stride == r->child->size);
+}
+
+/* One branch a piece, and it goes the same way as long as the lists are alike. */
+int64_t ldg_exec_zip_alike(const ldg_rep *sr, const char *src, const ldg_rep *dr, const char *dst, int64_t lo, int64_t hi) {
+  int64_t i = ldg_rep_find(sr->psum, sr->n, lo), j = ldg_rep_find(dr->psum, dr->n, lo);
+  if (sr->psum[i] != lo || dr->psum[j] != lo) return lo;
+  src = ldg_at(src, sr->child->first), dst = ldg_at(dst, dr->child->first);
+  for (; i < sr->n && j < dr->n; i++, j++) {
+    const int64_t end = sr->psum[i + 1];
+    if (end != dr->psum[j + 1] || end > hi) break;
+    move_piece(ldg_at((char *)(uintptr_t)dst, dr->at[j]), ldg_at(src, sr->at[i]), end - lo);
+    lo = end;
+  }
+  return lo;
+}
+
 static void open_feed(feed *f, const ldg_rep *r, const char *base, int64_t lo) {
   f->base = base;
   ldg_cursor_seek(&f->c, r, lo);

@@ -300,6 +300,31 @@ static sample *record_of(rng *r, sample *const *fields, int64_t n) {
   return s_struct(n, LIST(1, 1, 1, 1), at, own);
 }
 
+/* Two lists of the same lengths at other places, but for a few entries that are split on one w; some are longer than a tile. */
+START_TEST(copy_between_lists) {
+  enum { N = 300 };
+  rng r = rng_of(31);
+  for (int i = 0; i < 60; i++) {
+    const int64_t longest = i % 5 == 4 ? 700 : i % 5 == 3 ? 70 : 20;
+    int64_t len[2][2 * N], at[2][2 * N], n[2] = { 0, 0 }, end[2] = { 0, 0 };
+    for (int k = 0; k < N; k++) {
+      const int64_t all = rng_in(&r, 1, longest);
+      for (int w = 0; w < 2; w++) {
+        const int64_t first = all > 1 && rng_in(&r, 0, 40) == 0 ? rng_in(&r, 1, all - 1) : all;
+        for (int64_t done = 0, l = first; done < all; done += l, l = all - done) {
+          len[w][n[w]] = l, at[w][n[w]++] = end[w] + rng_in(&r, 1, 9);
+          end[w] = at[w][n[w] - 1] + l;
+        }
+      }
+    }
+    sample *s = s_hindexed(n[0], len[0], at[0], s_elem(LADING_BYTE)), *d = s_hindexed(n[1], len[1], at[1], s_elem(LADING_BYTE));
+    check_copy(s, rng_in(&r, 1, 2), d, rng_in(&r, 1, 2), &r);
+    sample_free(s);
+    sample_free(d);
+  }
+}
+END_TEST
+
 START_TEST(copy_part_by_part) {
   rng r = rng_of(28);
   for (int i = 0; i < 60; i++) {
@@ -344,5 +369,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, interleaved_items, copy_between_strangers, copy_between_nests,
-                    copy_between_partners, copy_between_rows, bigger_streams, copy_part_by_part, round_trip_in_fragments);
+                    copy_between_partners, copy_between_rows, copy_between_lists, bigger_streams, copy_part_by_part, round_trip_in_fragments);
 }
