@@ -68,7 +68,7 @@ def source(isa):
     out += "".join(f"    LDG_{'WIDE_' * (lo > WIDE)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, *_ in BLOCKS) + "  },\n  {\n"
     out += "".join(f"    ldg_k_t{w}_{isa},\n" for w in TRANSPOSES) + "  },\n"
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
-    return out + f"  {{ ldg_k_var_src_{isa}, ldg_k_var_dst_{isa} }},\n  {{ {shuffles} }}\n}};\n"
+    return out + f"  {{ ldg_k_var_src_{isa}, ldg_k_var_dst_{isa}, ldg_k_var_both_{isa} }},\n  {{ {shuffles} }}\n}};\n"
 
 
 def op_source(isa):

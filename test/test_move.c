@@ -300,7 +300,7 @@ static sample *record_of(rng *r, sample *const *fields, int64_t n) {
   return s_struct(n, LIST(1, 1, 1, 1), at, own);
 }
 
-/* Two lists of the same lengths at other places, but for a few entries that are split on one w; some are longer than a tile. */
+/* Two lists of the same lengths at other places, but for a few entries that are split on one side; some are longer than a tile. */
 START_TEST(copy_between_lists) {
   enum { N = 300 };
   rng r = rng_of(31);

@@ -120,7 +120,8 @@ static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
 
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
-  return n->nd > 1 ? "loops around a list" : NULL;
+  if (n->nd > 1) return "loops around a list";
+  return n->at2 ? "both sides are listed" : NULL;
 }
 
 static const char *list_why_not(const ldg_nest *n) {
@@ -133,7 +134,19 @@ static const char *varlist_why_not(const ldg_nest *n) {
   if (only_listed(n)) return only_listed(n);
   return n->psum ? NULL : "the blocks are of one length";
 }
-static void varlist_prepare(ldg_job *j) { long_of(j), j->run = kernels()->varlist[j->nest.list == LDG_LIST_DST]; }
+static void prepare_varlist(ldg_job *j, int which) {
+  const ldg_nest *n = &j->nest;
+  ldg_long *l = long_of(j);
+  for (int64_t i = 0; i < n->dim[0].n; i++) l->each = ldg_max(l->each, n->psum[i + 1] - n->psum[i]);
+  j->run = kernels()->varlist[which];
+}
+static void varlist_prepare(ldg_job *j) { prepare_varlist(j, j->nest.list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC); }
+
+static const char *lists_why_not(const ldg_nest *n) {
+  if (!n->at2) return "not both sides are listed";
+  return n->list == LDG_LIST_SRC ? NULL : "the first list is that of the destination";
+}
+static void lists_prepare(ldg_job *j) { prepare_varlist(j, LDG_VAR_BOTH); }
 
 /* The lanes to shuffle by: single bytes where the machine can, since they take any nest. LDG_LANES: none. Found once. */
 static int shuffle_lanes(void) {
@@ -148,7 +161,7 @@ static const char *shuffle_of(const ldg_nest *n, ldg_shuffle *w) {
   const int lanes = shuffle_lanes();
   return lanes == LDG_LANES ? "needs AVX-512" : ldg_shuffle_of(n, lanes == LDG_LANES_OF_1 ? 1 : 4, w);
 }
-static const char *shuffle_why_not(const ldg_nest *n) { return shuffle_of(n, NULL); }
+static const char *shuffle_why_not(const ldg_nest *n) { return n->at2 ? "both sides are listed" : shuffle_of(n, NULL); }
 static double shuffle_cost(const ldg_nest *n) {
   ldg_shuffle w;
   shuffle_of(n, &w);
@@ -161,8 +174,8 @@ static void shuffle_prepare(ldg_job *j) {
   j->run = kernels()->shuffle[shuffle_lanes()];
   if (!j->nest.at) return;
   ldg_job part = *j;
-  (j->nest.psum ? varlist_prepare : list_prepare)(&part); /* that sees w in its own: no block in a window is long */
-  w->part = part.run;
+  (j->nest.psum ? varlist_prepare : list_prepare)(&part);
+  memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run;
 }
 
 static const ldg_strategy table[] = {
@@ -172,6 +185,7 @@ static const ldg_strategy table[] = {
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, ldg_cost_varlist, varlist_prepare },
+  { "lists", "from listed places to listed places, blocks that differ in length", lists_why_not, ldg_cost_varlist, lists_prepare },
 };
 
 /* ---- reductions ---- */

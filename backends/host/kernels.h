@@ -47,6 +47,24 @@
 #define LDG_STREAM_FENCE() ((void)0)
 #endif
 
+/* Up to LDG_SHORT, or LDG_LINE, bytes of any number at once: a mask does what else takes a branch by their number, which is hard to
+ * foresee in a list. The wider one takes a third longer. */
+#if defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__BMI2__)
+enum { LDG_SHORT = 32, LDG_LINE = 64 };
+LDG_INLINE void ldg_move_short(char *d, const char *s, int64_t n) {
+  const __mmask32 there = (__mmask32)(((uint64_t)1 << n) - 1);
+  _mm256_mask_storeu_epi8(d, there, _mm256_maskz_loadu_epi8(there, s));
+}
+LDG_INLINE void ldg_move_line(char *d, const char *s, int64_t n) {
+  const __mmask64 there = _bzhi_u64(~UINT64_C(0), (unsigned)n);
+  _mm512_mask_storeu_epi8(d, there, _mm512_maskz_loadu_epi8(there, s));
+}
+#else
+enum { LDG_SHORT = 0, LDG_LINE = 0 };
+LDG_INLINE void ldg_move_short(char *d, const char *s, int64_t n) { (void)d, (void)s, (void)n; }
+LDG_INLINE void ldg_move_line(char *d, const char *s, int64_t n) { (void)d, (void)s, (void)n; }
+#endif
+
 typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
 
 enum { LDG_ANY, LDG_DENSE_DST, LDG_DENSE_SRC };                   /* what is known of the innermost strides */
@@ -57,11 +75,13 @@ typedef struct ldg_block_kernels {
 } ldg_block_kernels;
 
 /* What long blocks go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
- * caches are better than either; of a strided or list nest also the bytes of an iteration and the kernel for each. */
+ * caches are better than either; of a strided or list nest also the bytes of an iteration and the kernel for each. Where blocks
+ * have lengths of their own, `each` is the longest one. */
 typedef struct ldg_long { int64_t libc, stream, each; ldg_run *near, *far; } ldg_long;
 
 /* What a shuffle kernel goes by, in job->own. Lanes are of 1 or 4 bytes; masks have a bit for each. */
 typedef struct ldg_shuffle {
+  ldg_long long_;                                                 /* what `part` goes by, which looks for it first in job->own */
   unsigned char lane[64];                                         /* of every lane of the destination, its lane of the source */
   uint64_t load, store;                                           /* the lanes that are read and written */
   int64_t from, to;                                               /* where windows start, from the places of their iterations */
@@ -70,13 +90,14 @@ typedef struct ldg_shuffle {
   ldg_run *part;                                                  /* for a part of a list */
 } ldg_shuffle;
 
+enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VARS };
 enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
   const char *isa;
   ldg_run *dense;
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS];
-  ldg_run *varlist[2];                                            /* [side of the list] */
+  ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed] */
   ldg_run *shuffle[LDG_LANES];                                    /* NULL: not at this level */
 } ldg_kernels;
 
