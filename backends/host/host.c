@@ -93,15 +93,19 @@ static void long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, i
 enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1 };
 _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blocks go by fits into a job");
 
+static bool in_lanes(void) { return ldg_model_count(LDG_MODEL_LANES) != 0; }
+
 static const char *block_why_not(const ldg_nest *n) { return n->at ? "the blocks are listed" : NULL; }
 static ldg_run *block_kernel(const ldg_nest *n, int row) {
-  const int density = n->dim[0].dst == n->block ? LDG_DENSE_DST : n->dim[0].src == n->block ? LDG_DENSE_SRC : LDG_ANY;
+  const bool to = n->dim[0].dst == n->block, from = n->dim[0].src == n->block;
+  const int density = to ? in_lanes() ? LDG_IN_LANES : LDG_DENSE_DST : from ? LDG_DENSE_SRC : LDG_ANY;
   return kernels()->block[row].strided[ldg_min(n->nd, 3) - 1][density];
 }
 
 #define FAR_SPAN (512 << 10) /* lists over more memory than this find their lines beyond the second-level cache */
 static ldg_run *list_kernel(const ldg_nest *n, int row) {
-  const int how = !n->at4 ? LDG_NEAR8 : n->span > FAR_SPAN ? LDG_FAR4 : LDG_NEAR4;
+  const bool far = n->span > FAR_SPAN, lanes = n->list == LDG_LIST_SRC && n->dim[0].dst == n->block && in_lanes();
+  const int how = !n->at4 ? LDG_NEAR8 : lanes ? far ? LDG_FAR_LANES : LDG_NEAR_LANES : far ? LDG_FAR4 : LDG_NEAR4;
   return kernels()->block[row].list[n->list == LDG_LIST_DST][how];
 }
 

@@ -67,12 +67,18 @@ LDG_INLINE void ldg_move_line(char *d, const char *s, int64_t n) { (void)d, (voi
 
 typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
 
-enum { LDG_ANY, LDG_DENSE_DST, LDG_DENSE_SRC };                   /* what is known of the innermost strides */
-enum { LDG_NEAR4, LDG_NEAR8, LDG_FAR4 };                          /* width of the offsets; far: prefetched */
+enum { LDG_ANY, LDG_DENSE_DST, LDG_DENSE_SRC, LDG_IN_LANES, LDG_DENSITIES };    /* what is known of the innermost strides */
+enum { LDG_NEAR4, LDG_NEAR8, LDG_FAR4, LDG_NEAR_LANES, LDG_FAR_LANES, LDG_HOWS }; /* width of the offsets; far: prefetched */
 typedef struct ldg_block_kernels {
-  ldg_run *strided[3][3];                                         /* [dims - 1, 3 and more alike][density] */
-  ldg_run *list[2][3];                                            /* [side of the list][how] */
+  ldg_run *strided[3][LDG_DENSITIES];                             /* [dims - 1, 3 and more alike][density] */
+  ldg_run *list[2][LDG_HOWS];                                     /* [side of the list][how] */
 } ldg_block_kernels;
+
+/* The lanes of a register of 16 bytes, L(k) being that of block k. */
+#define LDG_LANES_8(L) { L(0), L(1) }
+#define LDG_LANES_4(L) { L(0), L(1), L(2), L(3) }
+#define LDG_LANES_2(L) { L(0), L(1), L(2), L(3), L(4), L(5), L(6), L(7) }
+#define LDG_LANES_1(L) { L(0), L(1), L(2), L(3), L(4), L(5), L(6), L(7), L(8), L(9), L(10), L(11), L(12), L(13), L(14), L(15) }
 
 /* What long blocks go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
  * caches are better than either; of a strided or list nest also the bytes of an iteration and the kernel for each. Where blocks
@@ -101,26 +107,22 @@ typedef struct ldg_kernels {
   ldg_run *shuffle[LDG_LANES];                                    /* NULL: not at this level */
 } ldg_kernels;
 
-#define LDG_BLOCK_KERNELS(name, isa)                                                                                  \
-  { { { ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1_pd_##isa, ldg_k_##name##_copy1_ps_##isa },                   \
-      { ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2_pd_##isa, ldg_k_##name##_copy2_ps_##isa },                   \
-      { ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn_pd_##isa, ldg_k_##name##_copyn_ps_##isa } },                 \
-    { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa },                            \
-      { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa } } }
+/* The kernels of a row, by the suffixes of those for a dense destination, and that in lanes, and for a dense source. */
+#define LDG_KERNELS_OF(name, isa, pd, ps, pl, l)                                                                  \
+  { { { ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1##pd##isa, ldg_k_##name##_copy1##ps##isa, ldg_k_##name##_copy1##pl##isa },  \
+      { ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2##pd##isa, ldg_k_##name##_copy2##ps##isa, ldg_k_##name##_copy2##pl##isa },  \
+      { ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn##pd##isa, ldg_k_##name##_copyn##ps##isa, ldg_k_##name##_copyn##pl##isa } }, \
+    { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa, ldg_k_##name##_src4##l##isa, ldg_k_##name##_srcf##l##isa }, \
+      { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa, ldg_k_##name##_dst4_##isa, ldg_k_##name##_dstf_##isa } } }
+#define LDG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pd_, _)
+#define LDG_NARROW_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pl_, l_)
+#define LDG_WIDE_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _) /* it does not matter that a side is dense */
 
 /* Reductions. Dense runs are made for some levels; single elements gain nothing from a level, so all levels share them. */
 typedef struct ldg_ops { const char *isa; ldg_op row[LDG_OP_ROWS]; } ldg_ops;
 #define LDG_OP_KERNELS(name, isa) { ldg_k_##name##_size, ldg_k_##name##_dense_##isa, ldg_k_##name##_strided, ldg_k_##name##_listed }
 
 extern const ldg_ops ldg_ops_base, ldg_ops_v2, ldg_ops_v3, ldg_ops_v4, ldg_ops_neon;
-/* Of wide blocks it does not matter that a side is dense. */
-#define LDG_WIDE_BLOCK_KERNELS(name, isa)                                                                             \
-  { { { ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1_##isa },                         \
-      { ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2_##isa },                         \
-      { ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn_##isa } },                       \
-    { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa },                            \
-      { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa } } }
-
 extern const ldg_kernels ldg_kernels_base, ldg_kernels_v2, ldg_kernels_v3, ldg_kernels_v4, ldg_kernels_neon;
 
 #endif
