@@ -36,11 +36,14 @@ bool ldg_jit_on(void);
 bool ldg_jit_forced(void);
 /* What an iteration costs: stores of a kernel for it, about; fewer than one when some iterations share them. */
 double ldg_jit_stores(const ldg_shape *shape);
-/* The slot of a shape, with a kernel if the cache has one. `gain` is the predicted ns saved for a byte. NULL: no room for another. */
+/* The slot of a shape, with a kernel if the cache has one. `gain` is the predicted ns saved for a byte. NULL: no gain to hope for, or no
+ * room for another. */
 ldg_slot *ldg_jit_slot(const ldg_shape *shape, double gain);
 /* So many bytes more went through loops of this shape: may ask for a kernel, or take one that is ready. False: nothing more is
  * to be expected. */
 bool ldg_jit_moved(ldg_slot *slot, int64_t bytes);
+/* Asks for the kernel at once, whatever it gains. */
+void ldg_jit_ask(ldg_slot *slot);
 /* One line: which kernel, counters, why there is none yet. */
 void ldg_jit_explain(const ldg_slot *slot, ldg_text *t);
 

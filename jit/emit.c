@@ -11,8 +11,6 @@
 #include <libgccjit.h>
 #include <stdio.h>
 
-#include "gccjit/cut.h"
-
 typedef gcc_jit_context ctx;
 typedef gcc_jit_rvalue rvalue;
 typedef gcc_jit_type type;
@@ -20,6 +18,7 @@ typedef gcc_jit_type type;
 typedef struct maker {
   ctx *c;
   const ldg_key *key;
+  ldg_cut_way way;
   type *bytes, *count;                  /* const char * and char * alike; int64_t */
   gcc_jit_function *fn;
   gcc_jit_lvalue *place[2], *n;         /* source and destination of the group; what is left */
@@ -70,18 +69,20 @@ static rvalue *mask_of(maker *m, uint64_t bits) {
   return gcc_jit_context_new_rvalue_from_long(m->c, gcc_jit_context_get_int_type(m->c, 8, 0), (long)in_lanes(bits, m->key->level->lane));
 }
 
-/* %0 source, %1 destination, %2 lanes, %3 store mask, %4 and %5 load masks. Braces of their own mean something to the compiler. */
+/* %0 source, %1 destination, %2 lanes; then the masks that are needed: of the loads, of the store. Braces of their own mean something
+ * to the compiler. */
 static void shuffle_text(const ldg_cut *c, int lane, ldg_text *t) {
   const char perm = lane == 1 ? 'b' : 'd', *move = lane == 1 ? "vmovdqu8" : "vmovdqu32";
   const long long from = c->from[0], more = c->from[1], to = c->to;
-  const bool whole = c->store == UINT64_MAX;
-  if (c->masked) ldg_text_add(t, "%s %lld(%%0), %%%%zmm31%%{%%4%%}%%{z%%}\n\t", move, from);
-  else if (c->windows == 2) ldg_text_add(t, "vmovdqu64 %lld(%%0), %%%%zmm31\n\t", from);
-  if (c->masked && c->windows == 2) ldg_text_add(t, "%s %lld(%%0), %%%%zmm30%%{%%5%%}%%{z%%}\n\tvpermt2%c %%%%zmm30, %%2, %%%%zmm31\n\t", move, more, perm);
-  else if (c->windows == 2) ldg_text_add(t, "vpermt2%c %lld(%%0), %%2, %%%%zmm31\n\t", perm, more);
+  const bool two = c->windows == 2;
+  if (c->masked) ldg_text_add(t, "%s %lld(%%0), %%%%zmm31%%{%%3%%}%%{z%%}\n\t", move, from);
+  else if (two) ldg_text_add(t, "vmovdqu64 %lld(%%0), %%%%zmm31\n\t", from);
+  if (c->masked && two) ldg_text_add(t, "%s %lld(%%0), %%%%zmm30%%{%%4%%}%%{z%%}\n\tvpermt2%c %%%%zmm30, %%2, %%%%zmm31\n\t", move, more, perm);
+  else if (two) ldg_text_add(t, "vpermt2%c %lld(%%0), %%2, %%%%zmm31\n\t", perm, more);
   else if (c->masked) ldg_text_add(t, "vperm%c %%%%zmm31, %%2, %%%%zmm31\n\t", perm);
   else ldg_text_add(t, "vperm%c %lld(%%0), %%2, %%%%zmm31\n\t", perm, from);
-  ldg_text_add(t, "%s %%%%zmm31, %lld(%%1)%s", whole ? "vmovdqu64" : move, to, whole ? "" : "%{%3%}");
+  if (c->store == UINT64_MAX) ldg_text_add(t, "vmovdqu64 %%%%zmm31, %lld(%%1)", to);
+  else ldg_text_add(t, "%s %%%%zmm31, %lld(%%1)%%{%%%d%%}", move, to, 3 + (c->masked ? c->windows : 0));
 }
 
 /* Operands are variables: libgccjit 12 crashes on constants. */
@@ -94,17 +95,17 @@ static rvalue *held(maker *m, rvalue *v) {
 static void emit_shuffle(maker *m, const ldg_cut *c) {
   char text[512];
   ldg_text t;
+  rvalue *lanes = held(m, lanes_of(m, c)), *mask[3];
+  int masks = 0;
+  for (int w = 0; w < c->windows && c->masked; w++) mask[masks++] = held(m, mask_of(m, c->load[w]));
+  if (c->store != UINT64_MAX) mask[masks++] = held(m, mask_of(m, c->store));
   ldg_text_init(&t, text, sizeof text);
   shuffle_text(c, m->key->level->lane, &t);
-  rvalue *lanes = held(m, lanes_of(m, c)), *store = held(m, mask_of(m, c->store)), *load[2];
-  for (int w = 0; w < 2 && c->masked; w++) load[w] = held(m, mask_of(m, c->load[w]));
   gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(m->block, NULL, text);
   gcc_jit_extended_asm_set_volatile_flag(a, 1);
-  gcc_jit_extended_asm_add_input_operand(a, NULL, "r", gcc_jit_lvalue_as_rvalue(m->place[0]));
-  gcc_jit_extended_asm_add_input_operand(a, NULL, "r", gcc_jit_lvalue_as_rvalue(m->place[1]));
+  for (int side = 0; side < 2; side++) gcc_jit_extended_asm_add_input_operand(a, NULL, "r", gcc_jit_lvalue_as_rvalue(m->place[side]));
   gcc_jit_extended_asm_add_input_operand(a, NULL, "v", lanes);
-  gcc_jit_extended_asm_add_input_operand(a, NULL, "Yk", store);
-  for (int w = 0; w < 2 && c->masked; w++) gcc_jit_extended_asm_add_input_operand(a, NULL, "Yk", load[w]);
+  for (int i = 0; i < masks; i++) gcc_jit_extended_asm_add_input_operand(a, NULL, "Yk", mask[i]);
   gcc_jit_extended_asm_add_clobber(a, "memory");
   gcc_jit_extended_asm_add_clobber(a, "xmm30"), gcc_jit_extended_asm_add_clobber(a, "xmm31");
 }
@@ -119,7 +120,7 @@ static void step(maker *m, int side, int64_t items) {
 
 static bool emit_group(maker *m, int64_t items) {
   static ldg_cut cut[LDG_CUTS];
-  const int n = ldg_cut_group(m->key, items, cut);
+  const int n = ldg_cut_group(m->key, m->way, items, cut);
   for (int i = 0; i < n; i++) cut[i].width ? emit_move(m, &cut[i]) : emit_shuffle(m, &cut[i]);
   step(m, 0, items), step(m, 1, items);
   gcc_jit_block_add_assignment_op(m->block, NULL, m->n, GCC_JIT_BINARY_OP_MINUS, number(m, items));
@@ -154,7 +155,7 @@ static void emit_function(maker *m, const char *symbol) {
 
 static bool emit(maker *m, const char *symbol) {
   bool good = true;
-  int64_t items = ldg_cut_items(m->key);
+  int64_t items = ldg_cut_items(m->key, m->way);
   m->count = gcc_jit_context_get_int_type(m->c, 8, 1);
   m->bytes = gcc_jit_type_get_pointer(gcc_jit_context_get_int_type(m->c, 1, 0));
   emit_function(m, symbol);
@@ -181,10 +182,10 @@ static void set_options(ctx *c, const ldg_key *key) {
   gcc_jit_context_add_driver_option(c, "-Wl,-z,noseparate-code,--hash-style=gnu,--build-id=none");
 }
 
-const char *emit_kernel(const ldg_key *key, const char *symbol, const char *object, const char *dump) {
+const char *emit_kernel(const ldg_key *key, ldg_cut_way way, const char *symbol, const char *object, const char *dump) {
   static char why[256];
   char path[4200];
-  maker m = { .c = gcc_jit_context_acquire(), .key = key };
+  maker m = { .c = gcc_jit_context_acquire(), .key = key, .way = way };
   if (!m.c) return "libgccjit does not start";
   set_options(m.c, key);
   bool good = emit(&m, symbol);

@@ -4,6 +4,7 @@
 #include "api.h"
 #include "base_cpu.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -131,19 +132,25 @@ static void time_both(const race *r, int64_t n, int64_t ps[2]) {
     }
 }
 
-#define FASTER 0.95
+#define NOISE 1.03  /* as fast, as far as one can tell */
+#define FASTER 1.05 /* for many: it is worth to be used */
+#define LIGHTER 1.2 /* in the mean: it is, for few */
 
-/* From as many iterations as the first-level cache holds down to one. */
-static void time_all(const race *r, int64_t most, ldg_cache_tail *tail) {
-  bool all = true;
+/* From as many iterations as the first-level cache holds down to the first count for which it is slower; the mean of all ratios. */
+static double time_all(const race *r, int64_t most, ldg_cache_tail *tail) {
+  double sum = 0;
+  int counts = 0;
   tail->least = INT64_MAX;
-  for (int64_t n = most; n >= 1; n /= 2) {
+  for (int64_t n = most; n >= 1; n /= 2, counts++) {
     int64_t ps[2];
     time_both(r, n, ps);
     if (n == most) tail->before_ps = ps[0], tail->after_ps = ps[1];
-    all = all && (double)ps[1] < FASTER * (double)ps[0];
-    if (all) tail->least = n;
+    if ((double)ps[1] > NOISE * (double)ps[0]) break;
+    sum += log((double)ps[0] / (double)ldg_max(1, ps[1])), tail->least = n;
   }
+  const double ratio = counts ? exp(sum / counts) : 0;
+  if ((double)tail->before_ps < FASTER * (double)tail->after_ps && ratio < LIGHTER) tail->least = INT64_MAX;
+  return ratio;
 }
 
 #define CACHED (24 << 10)
@@ -152,7 +159,7 @@ static int64_t footprint(const ldg_shape *s, int64_t n) {
   return a.hi - a.lo + b.hi - b.lo;
 }
 
-const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *tail) {
+const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *tail, double *ratio) {
   const ldg_shape *s = &key->shape;
   int64_t n = 256;
   while (n > 8 && footprint(s, n) > CACHED) n /= 2;
@@ -164,7 +171,7 @@ const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *
   else {
     memset(src, 1, (size_t)(r.a.hi - r.a.lo)), memset(dst, 1, (size_t)(r.b.hi - r.b.lo));
     r.src = src - r.a.lo, r.dst = dst - r.b.lo;
-    time_all(&r, n, tail);
+    *ratio = time_all(&r, n, tail);
     lading_type_free(r.rival.type);
   }
   ldg_free(src), ldg_free(dst);

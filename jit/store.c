@@ -45,10 +45,13 @@ int store_open(const char **why) {
 typedef struct work {
   const char *text;
   ldg_key key;
+  ldg_cut_way way;
   int dir, fd;
   char name[LDG_CACHE_NAME], temp[64], path[4200]; /* temp: a name in the folder; path: the same for the compiler */
   char *map;                                       /* the file, as any process maps it */
   int64_t size;
+  ldg_cache_tail tail;
+  double ratio;
 } work;
 
 static const char *compile(work *w, bool dump, int64_t *entry, int64_t *object) {
@@ -56,8 +59,8 @@ static const char *compile(work *w, bool dump, int64_t *entry, int64_t *object) 
   struct stat st;
   ldg_key_symbol(&w->key, w->text, symbol);
   ldg_cache_path(folder);
-  snprintf(base, sizeof base, "%s/%s", folder, symbol);
-  const char *why = emit_kernel(&w->key, symbol, w->path, dump ? base : NULL);
+  snprintf(base, sizeof base, "%s/%s%s", folder, symbol, w->way == LDG_CUT_PLAIN ? "-plain" : "-shuffled");
+  const char *why = emit_kernel(&w->key, w->way, symbol, w->path, dump ? base : NULL);
   if (why) return why;
   w->fd = openat(w->dir, w->temp, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (w->fd < 0 || fstat(w->fd, &st)) return "the compiler left no object";
@@ -100,35 +103,58 @@ static const char *judge(work *w, ldg_cache_tail *t) {
   ldg_kernel *kernel = (ldg_kernel *)(uintptr_t)(w->map + t->entry);
   if (!ldg_cpu_has(w->key.level->name)) return "this machine cannot run what it would have to try";
   const char *why = judge_right(&w->key, kernel);
-  return why ? why : judge_speed(&w->key, kernel, t);
+  return why ? why : judge_speed(&w->key, kernel, t, &w->ratio);
 }
 
 static const char *make(work *w, bool dump) {
   struct timespec from, to;
-  ldg_cache_tail t = { .least = 1 };
+  ldg_cache_tail *t = &w->tail;
   clock_gettime(CLOCK_MONOTONIC, &from);
-  const char *why = compile(w, dump, &t.entry, &t.object);
+  const char *why = compile(w, dump, &t->entry, &t->object);
   clock_gettime(CLOCK_MONOTONIC, &to);
-  t.compile_ns = (to.tv_sec - from.tv_sec) * INT64_C(1000000000) + to.tv_nsec - from.tv_nsec;
-  if (!why) why = write_tail(w, &t);
-  if (!why) why = judge(w, &t);
-  if (!why) why = write_tail(w, &t);
+  t->least = 1, t->compile_ns = (to.tv_sec - from.tv_sec) * INT64_C(1000000000) + to.tv_nsec - from.tv_nsec;
+  if (!why) why = write_tail(w, t);
+  if (!why) why = judge(w, t);
+  return why;
+}
+
+static const char *publish(work *w) {
+  const char *why = write_tail(w, &w->tail);
   if (!why && (fsync(w->fd) || renameat(w->dir, w->temp, w->dir, w->name))) why = "it cannot be put in its place";
   return why;
 }
 
-const char *store_kernel(int dir, const char *text, bool dump) {
-  work w = { .text = text, .dir = dir, .fd = -1 };
-  char folder[LDG_CACHE_PATH];
-  if (strlen(text) >= LDG_KEY_MAX || !ldg_key_read(text, &w.key)) return "it is no key";
-  ldg_cache_name(text, w.name);
+static void open_work(work *w, int dir, const char *text, int way) {
+  char folder[LDG_CACHE_PATH] = "";
+  *w = (work){ .text = text, .dir = dir, .fd = -1, .way = (ldg_cut_way)way };
+  ldg_key_read(text, &w->key);
+  ldg_cache_name(text, w->name);
   ldg_cache_path(folder);
-  snprintf(w.temp, sizeof w.temp, "t%ld-%.16s.tmp", (long)getpid(), w.name + 1);
-  snprintf(w.path, sizeof w.path, "%s/%s", folder, w.temp);
-  const char *why = make(&w, dump);
-  if (why) unlinkat(dir, w.temp, 0);
-  if (w.map && w.map != MAP_FAILED) munmap(w.map, (size_t)w.size);
-  if (w.fd >= 0) close(w.fd);
+  snprintf(w->temp, sizeof w->temp, "t%ld-%d%.16s.tmp", (long)getpid(), way, w->name + 1);
+  snprintf(w->path, sizeof w->path, "%s/%s", folder, w->temp);
+}
+
+static void close_work(work *w) {
+  unlinkat(w->dir, w->temp, 0); /* published ones have another name by now */
+  if (w->map && w->map != MAP_FAILED) munmap(w->map, (size_t)w->size);
+  if (w->fd >= 0) close(w->fd);
+}
+
+/* In every way that is able; the fastest stays. What was right in one way is not excused by another that is wrong. */
+const char *store_kernel(int dir, const char *text, bool dump) {
+  work w[LDG_CUT_WAYS];
+  const char *why = "no way is able to";
+  int best = -1, n = 0;
+  if (strlen(text) >= LDG_KEY_MAX || !ldg_key_read(text, &w[0].key)) return "it is no key";
+  const ldg_key key = w[0].key;
+  for (; n < LDG_CUT_WAYS; n++) {
+    open_work(&w[n], dir, text, n);
+    if (ldg_cut_group(&key, w[n].way, 1, NULL) < 0) continue;
+    if ((why = make(&w[n], dump))) { close_work(&w[n]); break; }
+    if (best < 0 || w[n].ratio > w[best].ratio) best = n;
+  }
+  if (n == LDG_CUT_WAYS && best >= 0) why = publish(&w[best]);
+  while (n > 0) close_work(&w[--n]);
   return why;
 }
 

@@ -124,15 +124,11 @@ static double gain_of(const hot *h, const ldg_shape *s) {
   return before - (after > traffic ? after : traffic);
 }
 
-#define LEAST_GAIN 0.002 /* ns a byte: less is no prediction */
-
 /* Whoever comes first makes the shape; all others go on. */
 static void attach(hot *h) {
   ldg_shape shape;
   if (atomic_exchange_explicit(&h->turn, 1, memory_order_relaxed)) return;
-  const bool able = shape_of(h, &shape);
-  const double gain = able ? gain_of(h, &shape) : 0;
-  ldg_slot *slot = able && (gain > LEAST_GAIN || ldg_jit_forced()) ? ldg_jit_slot(&shape, gain) : NULL;
+  ldg_slot *slot = shape_of(h, &shape) ? ldg_jit_slot(&shape, gain_of(h, &shape)) : NULL;
   atomic_store_explicit(&h->tell, slot ? ldg_jit_forced() ? 1 : TELL : INT64_MAX, memory_order_relaxed);
   atomic_store_explicit(&h->slot, slot, memory_order_release);
 }
@@ -184,9 +180,15 @@ void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {
   else ldg_text_add(t, "tier 1, %lld of %d bytes moved before its shape is looked at\n", (long long)atomic_load_explicit(&h->moved, memory_order_relaxed), WORTH_A_LOOK);
 }
 
+static void warm_job(hot *h) {
+  if (!h) return;
+  if (!atomic_load_explicit(&h->slot, memory_order_acquire)) attach(h);
+  ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
+  if (slot) ldg_jit_ask(slot);
+}
+
 static void warm_step(const ldg_step *s) {
-  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++)
-    if (s->hot[dir]) tell(s->hot[dir]);
+  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) warm_job(s->hot[dir]);
   if (s->child) warm_step(s->child);
   for (int64_t i = 0; s->kids && i < s->n; i++)
     if (s->kids[i]) warm_step(s->kids[i]);
@@ -194,6 +196,5 @@ static void warm_step(const ldg_step *s) {
 
 void ldg_jit_warm(const ldg_plan *p) {
   warm_step(&p->one);
-  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++)
-    if (p->many.hot[dir]) tell(p->many.hot[dir]);
+  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) warm_job(p->many.hot[dir]);
 }

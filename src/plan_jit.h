@@ -8,7 +8,7 @@
 bool ldg_jit_lets(const char *force);
 /* The job of a direction was chosen: wraps it where a kernel may pay. ERR_NOMEM. */
 int ldg_jit_wrap(ldg_step *s, int dir);
-/* Asks for all kernels of a plan at once, whatever they gain. */
+/* Asks at once for all kernels of a plan that are predicted to gain anything. */
 void ldg_jit_warm(const ldg_plan *p);
 /* What the wrapper of a step, if it has one, knows; no line otherwise. */
 void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t);

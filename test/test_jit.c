@@ -93,12 +93,12 @@ static void check_reads(const ldg_cut *c, const ldg_key *k, int64_t items, const
   }
 }
 
-static void check_cuts(const ldg_key *k, int64_t items, const char *text) {
+static void check_cuts(const ldg_key *k, ldg_cut_way way, int64_t items, const char *text) {
   static ldg_cut cut[LDG_CUTS];
-  const int n = ldg_cut_group(k, items, cut);
+  const int n = ldg_cut_group(k, way, items, cut);
   const board b = { { -SIDE / 2, -SIDE / 2 }, from_side, to_side, wrote };
   if (n < 0) return;
-  ck_assert_int_eq(n, ldg_cut_group(k, items, NULL));
+  ck_assert_int_eq(n, ldg_cut_group(k, way, items, NULL));
   memset(to_side, 0, SIDE), memset(want_side, 0, SIDE), memset(wrote, 0, SIDE);
   for (int i = 0; i < n; i++) play(&cut[i], &b, k->level->width, text), check_reads(&cut[i], k, items, text);
   for (int64_t i = 0; i < items; i++)
@@ -116,15 +116,18 @@ static void check_cuts(const ldg_key *k, int64_t items, const char *text) {
 START_TEST(cuts_of_every_level) {
   rng r = rng_of(72);
   char text[LDG_KEY_MAX];
+  int together = 0;
   for (int64_t i = 0; i < SIDE; i += 8) memcpy(from_side + i, &(uint64_t){ rng_next(&r) }, 8);
   for (int i = 0; i < (TEST_ASAN ? 60 : 400); i++) {
     const ldg_key k = random_key(&r);
     ck_assert(ldg_key_print(&k, text));
-    check_cuts(&k, 1, text);
-    const int64_t items = ldg_cut_items(&k);
-    if (items > 1) check_cuts(&k, items, text);
-    ck_assert(items == 1 || k.level->lane);
+    for (int way = 0; way < LDG_CUT_WAYS; way++) {
+      const int64_t items = ldg_cut_items(&k, (ldg_cut_way)way);
+      check_cuts(&k, (ldg_cut_way)way, 1, text);
+      if (items > 1) check_cuts(&k, (ldg_cut_way)way, items, text), together++;
+    }
   }
+  ck_assert_int_gt(together, 5);
 }
 END_TEST
 

@@ -122,23 +122,21 @@ static int shuffled(const ldg_key *key, int64_t items, ldg_cut *out) {
   return n;
 }
 
-/* ---- the better of both ---- */
+/* ---- groups ---- */
 
-int ldg_cut_group(const ldg_key *key, int64_t items, ldg_cut *out) {
-  const int a = plain(key, items, NULL), b = shuffled(key, items, NULL);
-  if (a < 0 && b < 0) return -1;
-  return b >= 0 && (a < 0 || b < a) ? shuffled(key, items, out) : plain(key, items, out);
+int ldg_cut_group(const ldg_key *key, ldg_cut_way way, int64_t items, ldg_cut *out) {
+  return way == LDG_CUT_PLAIN ? plain(key, items, out) : shuffled(key, items, out);
 }
 
 #define TOGETHER 24 /* cuts: each has a register for its lanes, of 32 */
 
-int64_t ldg_cut_items(const ldg_key *key) {
+int64_t ldg_cut_items(const ldg_key *key, ldg_cut_way way) {
   const ldg_shape *s = &key->shape;
   int64_t best = 1;
-  double least = ldg_cut_group(key, 1, NULL);
-  if (!key->level->lane || (!s->stride[0] && !s->stride[1])) return 1;
+  double least = ldg_cut_group(key, way, 1, NULL);
+  if (way == LDG_CUT_PLAIN || least < 0 || (!s->stride[0] && !s->stride[1])) return 1;
   for (int64_t items = 2; items <= 64 && items * bytes_of(s) <= LDG_SHAPE_BYTES; items *= 2) {
-    const int n = ldg_cut_group(key, items, NULL);
+    const int n = ldg_cut_group(key, way, items, NULL);
     if (n < 0 || n > TOGETHER) break;
     if (n < 0.95 * least * (double)items) best = items, least = (double)n / (double)items;
   }

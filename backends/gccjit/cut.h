@@ -15,9 +15,11 @@ typedef struct ldg_cut {
 } ldg_cut;
 
 #define LDG_CUTS 256
-/* Cuts `items` iterations; how many cuts that makes, -1 when more than LDG_CUTS. `out` may be NULL. */
-int ldg_cut_group(const ldg_key *key, int64_t items, ldg_cut *out);
-/* How many iterations are best taken together; 1 where the strides are not known. */
-int64_t ldg_cut_items(const ldg_key *key);
+/* Two ways to cut; which is faster is measured. */
+typedef enum ldg_cut_way { LDG_CUT_PLAIN, LDG_CUT_SHUFFLED, LDG_CUT_WAYS } ldg_cut_way;
+/* Cuts `items` iterations; how many cuts that makes, -1 when more than LDG_CUTS, or when this way is not able. `out` may be NULL. */
+int ldg_cut_group(const ldg_key *key, ldg_cut_way way, int64_t items, ldg_cut *out);
+/* How many iterations are best taken together; 1 where the strides are not known, and always for plain moves. */
+int64_t ldg_cut_items(const ldg_key *key, ldg_cut_way way);
 
 #endif

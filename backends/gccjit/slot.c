@@ -190,45 +190,50 @@ static bool prepare_key(const ldg_shape *shape, ldg_key *key) {
   key->level = ldg_jit_level_of(isa, strlen(isa)), key->shape = *shape;
   if (!key->level) return false;
   /* Strides are constants of the kernel only where iterations are taken together. */
-  if (ldg_cut_items(key) == 1) key->shape.stride[0] = key->shape.stride[1] = 0;
+  if (ldg_cut_items(key, LDG_CUT_SHUFFLED) == 1) key->shape.stride[0] = key->shape.stride[1] = 0;
   return true;
 }
 
 double ldg_jit_stores(const ldg_shape *shape) {
   ldg_key key;
-  if (!prepare_key(shape, &key)) return 1e9;
-  const int64_t items = ldg_cut_items(&key);
-  const int n = ldg_cut_group(&key, items, NULL);
-  return n < 0 ? 1e9 : (double)n / (double)items;
+  double least = 1e9;
+  for (int way = 0; way < LDG_CUT_WAYS && prepare_key(shape, &key); way++) {
+    const int64_t items = ldg_cut_items(&key, (ldg_cut_way)way);
+    const int n = ldg_cut_group(&key, (ldg_cut_way)way, items, NULL);
+    if (n > 0 && n < least * (double)items) least = (double)n / (double)items;
+  }
+  return least;
 }
 
-static bool want(entry *e) {
+static void want(entry *e) {
   int cold = COLD;
-  if (!atomic_compare_exchange_strong(&e->slot.state, &cold, WANTED)) return false;
-  atomic_fetch_add_explicit(&pending, 1, memory_order_relaxed);
-  return true;
+  if (atomic_compare_exchange_strong(&e->slot.state, &cold, WANTED)) atomic_fetch_add_explicit(&pending, 1, memory_order_relaxed);
 }
 
-static bool fill(entry *e, const char *key, double gain) {
-  int free = FREE;
-  if (!atomic_compare_exchange_strong(&e->claim, &free, TAKEN)) return false;
+#define LEAST_GAIN 0.002 /* ns a byte: less is no prediction */
+
+/* Without a gain to hope for only a kernel that is there already, and was faster when it was tried, is worth an entry. */
+static void fill(entry *e, const char *key, double gain) {
+  int claim = FREE;
+  if (!atomic_compare_exchange_strong(&e->claim, &claim, TAKEN)) return;
   strcpy(e->key, key);
   e->gain = gain;
   const char *why = load(e);
   if (why && why != ldg_cache_none) say("a kernel in the cache is not used", why); /* the helper makes a new one */
-  atomic_store_explicit(&e->claim, USED, memory_order_release);
-  return true;
+  const bool hope = state_of(e) == READY || gain > LEAST_GAIN || ldg_jit_forced();
+  if (!hope) set_state(e, COLD);
+  atomic_store_explicit(&e->claim, hope ? USED : FREE, memory_order_release);
 }
 
 /* Open addressing; an entry that another thread is writing just now counts as no room, rather than to wait for it. */
 ldg_slot *ldg_jit_slot(const ldg_shape *shape, double gain) {
   ldg_key key;
   char text[LDG_KEY_MAX];
-  if (!ldg_jit_on() || !prepare_key(shape, &key) || ldg_cut_group(&key, 1, NULL) < 0 || !ldg_key_print(&key, text)) return NULL;
+  if (!ldg_jit_on() || !prepare_key(shape, &key) || !ldg_key_print(&key, text)) return NULL;
   const uint64_t hash = ldg_key_hash(text);
   for (int i = 0; i < SLOTS; i++) {
     entry *e = &table[(hash + (uint64_t)i) % SLOTS];
-    if (atomic_load_explicit(&e->claim, memory_order_acquire) == FREE && fill(e, text, gain)) return &e->slot;
+    if (atomic_load_explicit(&e->claim, memory_order_acquire) == FREE) fill(e, text, gain);
     if (atomic_load_explicit(&e->claim, memory_order_acquire) != USED) return NULL;
     if (!strcmp(e->key, text)) return &e->slot;
   }
@@ -242,6 +247,11 @@ bool ldg_jit_moved(ldg_slot *slot, int64_t bytes) {
   if (state_of(e) == COLD && (ldg_jit_forced() || (double)all * e->gain > cost)) want(e);
   if (atomic_load_explicit(&pending, memory_order_relaxed)) attend();
   return state_of(e) < READY;
+}
+
+void ldg_jit_ask(ldg_slot *slot) {
+  want((entry *)slot);
+  attend();
 }
 
 void ldg_jit_explain(const ldg_slot *slot, ldg_text *t) {
