@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -176,11 +177,18 @@ static int on_cache(const char *mode) {
   return 0;
 }
 
+static void close_others(void) {
+#if defined(SYS_close_range)
+  if (syscall(SYS_close_range, 3u, ~0u, 0u) == 0) return;
+#endif
+  for (int fd = 3; fd < 1024; fd++) close(fd);
+}
+
 /* Nothing of the host's reaches the compiler, its files and its preloaded libraries least of all. The library in here must not ask
  * for kernels while it is timed; to warm, it must, and of this program. */
 static void settle_down(const char *mode) {
   static char self[4200];
-  for (int fd = 3; fd < 1024; fd++) close(fd);
+  close_others();
   unsetenv("LD_PRELOAD");
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   if (strcmp(mode, "warm") == 0) setenv("LADING_FORCE", "jit", 1), setenv("LADING_JIT", n > 0 ? self : "off", 1);

@@ -14,6 +14,8 @@ typedef struct hot {
   const ldg_step *step;
   int dir;
   int64_t each;                  /* bytes of an iteration of the step; 0: only the whole of it is counted */
+  _Atomic(ldg_kernel *) kernel;  /* of the slot, once it is there */
+  _Atomic int64_t least;         /* iterations that it is for; set before the kernel is */
   _Atomic(ldg_slot *) slot;      /* NULL: not yet, or never */
   _Atomic int64_t moved;         /* bytes, not yet told to the slot; racy: some may be lost */
   _Atomic int64_t tell;          /* when that many; INT64_MAX: nobody wants to know any more */
@@ -32,19 +34,40 @@ static void run_loops(const hot *h, ldg_kernel *k, int d, const char *src, char 
     run_loops(h, k, d - 1, ldg_at(src, i * h->dim[d].src), ldg_at(dst, i * h->dim[d].dst), h->dim[d - 1].n);
 }
 
-/* False: the kernel is not for so few. */
-static bool run_kernel(const hot *h, const ldg_slot *slot, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
-  const int64_t run = h->loops > 1 ? h->dim[0].n : h->loops == 1 ? n : 1;
-  if (run < slot->least || (h->loops == 0 && (i0 != 0 || n != h->step->n))) return false;
-  src = ldg_at(src, h->src), dst = ldg_at(dst, h->dst);
-  if (h->loops == 0) k(src, dst, 1, 0, 0);
-  else run_loops(h, k, h->loops - 1, src, dst, n);
+/* What is not one loop of the kernel's. False: the kernel is not for so few. */
+static bool run_shaped(const hot *h, ldg_kernel *k, int64_t least, const char *src, char *dst, int64_t i0, int64_t n) {
+  if (h->loops == 0) {
+    if (least > 1 || i0 != 0 || n != h->step->n) return false;
+    k(src, dst, 1, 0, 0);
+    return true;
+  }
+  if (h->dim[0].n < least) return false;
+  run_loops(h, k, h->loops - 1, src, dst, n);
   return true;
+}
+
+static bool run_kernel(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
+  const int64_t least = atomic_load_explicit(&h->least, memory_order_relaxed);
+  src = ldg_at(src, h->src), dst = ldg_at(dst, h->dst);
+  if (h->loops != 1) return run_shaped(h, k, least, src, dst, i0, n);
+  if (n < least) return false;
+  k(src, dst, n, h->dim[0].src, h->dim[0].dst);
+  return true;
+}
+
+/* The slot's kernel becomes the job's own, so that calls have no slot to go to. */
+static void adopt(hot *h, const ldg_slot *slot) {
+  ldg_kernel *k = atomic_load_explicit(&slot->kernel, memory_order_acquire);
+  if (!k) return;
+  atomic_store_explicit(&h->least, slot->least, memory_order_relaxed);
+  atomic_store_explicit(&h->kernel, k, memory_order_release);
 }
 
 static void tell(hot *h);
 
 static void count(hot *h, int64_t n) {
+  const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
+  if (slot) adopt(h, slot);
   const int64_t mark = atomic_load_explicit(&h->tell, memory_order_relaxed);
   if (mark == INT64_MAX) return;
   const int64_t all = atomic_load_explicit(&h->moved, memory_order_relaxed) + (h->each ? n * h->each : h->step->size);
@@ -54,9 +77,8 @@ static void count(hot *h, int64_t n) {
 
 static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
-  const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
-  ldg_kernel *k = slot ? atomic_load_explicit(&slot->kernel, memory_order_acquire) : NULL;
-  if (k && run_kernel(h, slot, k, src, dst, i0, n)) return;
+  ldg_kernel *k = atomic_load_explicit(&h->kernel, memory_order_acquire);
+  if (k && run_kernel(h, k, src, dst, i0, n)) return;
   if (!k) count(h, n);
   h->below(j, src, dst, i0, n);
 }
@@ -164,7 +186,7 @@ int ldg_jit_wrap(ldg_step *s, int dir) {
   if (!h) return LADING_ERR_NOMEM;
   h->below = s->job[dir].run, h->step = s, h->dir = dir;
   h->each = s->rep->psum ? 0 : s->each;
-  atomic_init(&h->slot, NULL), atomic_init(&h->moved, 0), atomic_init(&h->turn, 0);
+  atomic_init(&h->kernel, NULL), atomic_init(&h->least, 1), atomic_init(&h->slot, NULL), atomic_init(&h->moved, 0), atomic_init(&h->turn, 0);
   atomic_init(&h->tell, ldg_jit_forced() ? 1 : WORTH_A_LOOK);
   s->hot[dir] = h, s->job[dir].hot = h, s->job[dir].run = run;
   return LADING_OK;

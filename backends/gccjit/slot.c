@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,9 +30,12 @@ static entry table[SLOTS];
 
 static _Atomic int64_t compile_ns = 60000000; /* until one was measured */
 
-static void say(const char *what, const char *why) {
+static bool talks(void) {
   const char *verbose = ldg_option_get(LDG_OPT_VERBOSE);
-  if (verbose && *verbose > '0') fprintf(stderr, "lading: jit: %s: %s; it goes on without a kernel\n", what, why);
+  return verbose && *verbose > '0';
+}
+static void say(const char *what, const char *why) {
+  if (talks()) fprintf(stderr, "lading: jit: %s: %s; it goes on without a kernel\n", what, why);
 }
 
 /* ---- on or off ---- */
@@ -49,6 +53,7 @@ static const char *off_why(void) {
   char path[LDG_CACHE_PATH];
   const char *isa = ldg_cpu_isa();
   if (is(LDG_OPT_JIT, "off")) return "LADING_JIT says so";
+  if (getauxval(AT_SECURE)) return "this program has more rights than its user, who sets the variables";
   if (ldg_option_get(LDG_OPT_FORCE) && !is(LDG_OPT_FORCE, "jit")) return "LADING_FORCE names another strategy";
   if (!*helper_path()) return "it was built without lading-jit";
   if (!ldg_jit_level_of(isa, strlen(isa))) return "no kernels are made for this machine";
@@ -150,7 +155,7 @@ static void look(void) {
 static void start(void) {
   const char *argv[BATCH + 4] = { helper_path(), "compile", "--" };
   for (int i = 0; i < helper.n; i++) argv[3 + i] = helper.batch[i]->key;
-  const int e = ldg_spawn(argv[0], (char *const *)(uintptr_t)argv, ldg_option_get(LDG_OPT_VERBOSE) != NULL, &helper.fd);
+  const int e = ldg_spawn(argv[0], (char *const *)(uintptr_t)argv, talks(), &helper.fd);
   helper.busy = !e, helper.until = now() + (limit_seconds() + 2) * helper.n * INT64_C(1000000000);
   if (!e) return;
   say(argv[0], "it cannot be started");
@@ -169,8 +174,13 @@ static void next_batch(void) {
   if (helper.n) start();
 }
 
+#define LOOK_NS 5000000 /* between two looks: they are system calls, and whoever looks is somebody's call that moves data */
+
 static void attend(void) {
-  if (!hold()) return;
+  static _Atomic int64_t next;
+  const int64_t t = now();
+  if (t < atomic_load_explicit(&next, memory_order_relaxed) || !hold()) return;
+  atomic_store_explicit(&next, t + LOOK_NS, memory_order_relaxed);
   const int saved = errno;
   if (helper.busy) look();
   if (!helper.busy) next_batch();

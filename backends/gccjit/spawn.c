@@ -49,8 +49,8 @@ static int describe(start *s, bool talks, int end) {
   posix_spawnattr_setsigmask(&s->attr, &none);
   posix_spawnattr_setsigdefault(&s->attr, &all);
   posix_spawnattr_setflags(&s->attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-  int e = posix_spawn_file_actions_addopen(&s->files, 0, "/dev/null", O_RDONLY, 0);
-  if (!e) e = posix_spawn_file_actions_adddup2(&s->files, end, 1); /* held open to its end, never written to */
+  int e = posix_spawn_file_actions_adddup2(&s->files, end, 1); /* held open to its end, never written to; first, since it may be 0 */
+  if (!e) e = posix_spawn_file_actions_addopen(&s->files, 0, "/dev/null", O_RDONLY, 0);
   if (!e && !talks) e = posix_spawn_file_actions_addopen(&s->files, 2, "/dev/null", O_WRONLY, 0);
   return e;
 }
