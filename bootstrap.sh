@@ -17,7 +17,7 @@ usage: ./bootstrap.sh COMMAND
   build          build the libraries, lbench and the examples into build/
   clean          remove build/ and build-*/
 All but clean first install what is missing (compiler, Meson, Ninja, pkg-config, Python, xxHash header; for test also
-Check, clang and shellcheck) with apt-get, dnf, zypper or pacman, as root or through sudo.
+Check, clang, libgccjit, shellcheck) with apt-get, dnf, zypper or pacman, as root or through sudo.
 Environment: CC, CXX.
 END
 }
@@ -44,7 +44,10 @@ probe_clang() {
   command -v clang > /dev/null &&
     echo 'int LLVMFuzzerTestOneInput(void){return 0;}' | clang -x c - -o /dev/null -w -fsanitize=fuzzer,address,undefined 2> /dev/null
 }
+probe_gccjit() { printf '#include <libgccjit.h>\nint main(void){return gcc_jit_version_major()<0;}\n' | $CC -x c - -o /dev/null -lgccjit 2> /dev/null; }
 probe_shellcheck() { command -v shellcheck > /dev/null; }
+
+gccjit_major() { $CC -dumpversion 2> /dev/null | cut -d. -f1 | grep -E '^[0-9]+$' || echo 12; } # Debian has one package a version of gcc
 
 packages() { # packages MANAGER THING
   case $1:$2 in
@@ -54,6 +57,7 @@ packages() { # packages MANAGER THING
     apt:ninja | dnf:ninja) echo ninja-build ;;   *:ninja) echo ninja ;;
     pacman:pkgconfig) echo pkgconf ;;            dnf:pkgconfig) echo pkgconf-pkg-config ;; *:pkgconfig) echo pkg-config ;;
     apt:xxhash) echo libxxhash-dev ;;            pacman:xxhash) echo xxhash ;; *:xxhash) echo xxhash-devel ;;
+    apt:gccjit) echo "libgccjit-$(gccjit_major)-dev" ;; dnf:gccjit) echo libgccjit-devel ;; zypper:gccjit) echo libgccjit-devel-gcc ;; *:gccjit) echo libgccjit ;;
     dnf:check | zypper:check) echo check-devel ;;
     dnf:sanitizers) echo libasan libubsan libtsan ;; *:sanitizers) echo gcc ;;
     apt:clang) echo clang libclang-rt-dev ;;     zypper:clang) echo clang ;; *:clang) echo clang compiler-rt ;;
@@ -171,6 +175,7 @@ test_all() {
   need_build
   need cxx check sanitizers binutils || die "install by hand: a C++ compiler, check, the sanitizer libraries of the compiler, binutils"
   need shellcheck || say "skipped: shellcheck"
+  need gccjit || say "skipped: kernels compiled at run time, no libgccjit to be had here"
   build_and_test release build "--buildtype=release -Dwerror=true -Dtests=true -Dyaksa=true" ""
   if [ "${1:-}" != --quick ]; then
     san_levels=  # instrumented kernels take a minute a level to compile: one is enough there, the release build runs them all

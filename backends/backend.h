@@ -20,6 +20,7 @@ struct ldg_job {
   ldg_run *run;
   const char *name;      /* of the strategy */
   const void *aux;       /* the strategy's own */
+  void *hot;             /* the planner's own, where it put itself in front of run */
   ldg_nest nest;
   int64_t own[LDG_JOB_OWN]; /* the strategy's own, too: small, so that preparing takes no memory */
 };

@@ -2,6 +2,7 @@
 #include "calibrate.h"
 #include "calls.h"
 #include "explain.h"
+#include "jit.h"
 #include "pairs.h"
 #include "place.h"
 #include "report.h"
@@ -27,6 +28,7 @@ static const char usage[] =
     "  time      pack and unpack against the hand-written loop and memcpy\n"
     "  calls     what calls take that move nothing or little: types made, segments found, a few bytes\n"
     "  copy      layout to layout, against packing and unpacking and loops by hand; WHAT: pairs, see suites/copy.pairs\n"
+    "  jit       kernels compiled at run time: gains, commits, calls while a compiler runs; WHAT: lading-jit\n"
     "  calibrate measures this machine for the planner's costs, in less than a minute\n"
     "\n"
     "WHAT is a suite (ddtbench, or a path to a .suite file), the name of a problem, a type such as 'vector(8,1,8,double)',\n"
@@ -408,9 +410,16 @@ static int run(const options *o, const work *w) {
   return done || status ? status : refuse("no problem matches --filter");
 }
 
+static int run_jit(const options *o) {
+  static char path[4096 + 32];
+  if (o->n_what) snprintf(path, sizeof path, "%s", o->what[0]);
+  else beside_tool(path, "../jit/lading-jit");
+  return access(path, X_OK) ? refuse("%s cannot be run: it is built where libgccjit is", path) : jit_time(path);
+}
+
 static bool is_mode(const char *s) {
   return strcmp(s, "explain") == 0 || strcmp(s, "dump") == 0 || strcmp(s, "verify") == 0 || strcmp(s, "time") == 0 ||
-         strcmp(s, "copy") == 0 || strcmp(s, "calls") == 0 || strcmp(s, "calibrate") == 0;
+         strcmp(s, "copy") == 0 || strcmp(s, "calls") == 0 || strcmp(s, "jit") == 0 || strcmp(s, "calibrate") == 0;
 }
 
 int main(int argc, char **argv) {
@@ -418,10 +427,11 @@ int main(int argc, char **argv) {
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   o.mode = argv[1];
-  if (!is_mode(o.mode)) return refuse("'%s' is no mode; use explain, dump, verify, time, calls, copy or calibrate", o.mode);
+  if (!is_mode(o.mode)) return refuse("'%s' is no mode; use explain, dump, verify, time, calls, jit, copy or calibrate", o.mode);
   setvbuf(stdout, NULL, _IOLBF, 0);
   const bool read = read_args(&o, argc, argv);
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();
+  if (read && strcmp(o.mode, "jit") == 0) return run_jit(&o);
   if (read && strcmp(o.mode, "calibrate") == 0) return calibrate_machine(o.out, CALIBRATE_SECONDS);
   const bool pairs = read && strcmp(o.mode, "copy") == 0;
   int status = pairs ? run_pairs(&o) : read && find_work(&w, &o) ? run(&o, &w) : 2;

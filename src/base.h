@@ -35,6 +35,7 @@ void ldg_text_add(ldg_text *t, const char *format, ...) __attribute__((format(pr
 /* The one table of options; values come from LADING_<NAME> in the environment, read once. */
 typedef enum ldg_option {
   LDG_OPT_VERBOSE, LDG_OPT_FORCE, LDG_OPT_ISA, LDG_OPT_MODEL,
+  LDG_OPT_JIT, LDG_OPT_CACHE, LDG_OPT_JIT_LIMIT, LDG_OPT_DUMP,
   LDG_OPT_CACHE_HOME, LDG_OPT_HOME, /* where users keep files; not ours to name */
   LDG_OPT_MAX
 } ldg_option;

@@ -12,9 +12,13 @@ typedef struct option {
 
 static const option table[LDG_OPT_MAX] = {
   [LDG_OPT_VERBOSE] = { "LADING_VERBOSE", "0 to 3: how much to tell on stderr; 0, the default, is nothing" },
-  [LDG_OPT_FORCE] = { "LADING_FORCE", "name of a strategy to use wherever it is able" },
+  [LDG_OPT_FORCE] = { "LADING_FORCE", "name of a strategy to use wherever it is able; jit: compile kernels at first use" },
   [LDG_OPT_ISA] = { "LADING_ISA", "base, v2, v3 or v4: use no instructions above this x86-64 level, nor AVX-512 VBMI" },
   [LDG_OPT_MODEL] = { "LADING_MODEL", "file of the measured model, or builtin: read no file" },
+  [LDG_OPT_JIT] = { "LADING_JIT", "off: compile nothing; else the path of lading-jit" },
+  [LDG_OPT_CACHE] = { "LADING_CACHE", "folder of the compiled kernels; lading/jit in the folder of caches otherwise" },
+  [LDG_OPT_JIT_LIMIT] = { "LADING_JIT_LIMIT", "seconds that lading-jit may take for a kernel" },
+  [LDG_OPT_DUMP] = { "LADING_DUMP", "jit: lading-jit leaves each kernel as text, and a program that makes it again, in the cache's folder" },
   [LDG_OPT_CACHE_HOME] = { "XDG_CACHE_HOME", "the folder of lading/model-*, the measured models of lbench calibrate" },
   [LDG_OPT_HOME] = { "HOME", "where .cache is that folder when XDG_CACHE_HOME is unset" },
 };

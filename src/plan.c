@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include "nest_tree.h"
+#include "plan_jit.h"
 #include "plan_tree.h"
 
 /* ---- the strategy table ---- */
@@ -88,6 +89,7 @@ static void free_step(ldg_step *s) {
 static void close_step(ldg_step *s) {
   if (s->kids) for (int64_t i = 0; i < s->n; i++) free_step(s->kids[i]);
   ldg_free(s->kids), ldg_free(s->at4), ldg_free(s->aux[LDG_PACK]), ldg_free(s->aux[LDG_UNPACK]);
+  ldg_free(s->hot[LDG_PACK]), ldg_free(s->hot[LDG_UNPACK]);
   free_step(s->child), ldg_rep_free(s->copies);
 }
 
@@ -152,8 +154,11 @@ static int both_ways(ldg_step *s, ldg_nest *n, bool ordered, const char *force) 
   s->job[LDG_PACK].nest = *n;
   s->job[LDG_UNPACK].nest = ldg_nest_swapped(*n);
   s->job[LDG_UNPACK].nest.ordered = ordered;
-  const int e = choose(s, LDG_PACK, force);
-  return e ? e : choose(s, LDG_UNPACK, force);
+  int e = choose(s, LDG_PACK, force);
+  if (!e) e = choose(s, LDG_UNPACK, force);
+  for (int dir = LDG_PACK; dir <= LDG_UNPACK && !e; dir++)
+    if (ldg_jit_lets(force)) e = ldg_jit_wrap(s, dir);
+  return e;
 }
 
 static void blank(ldg_step *s, const ldg_rep *r) {
@@ -198,7 +203,7 @@ static int open_many(ldg_plan *p, const ldg_rep *r, const char *force) {
   const bool safe = p->distinct > 1 || p->one.job[LDG_UNPACK].nest.ordered;
   if (safe && r->kind == LDG_REPEAT && (__int128)r->n * r->stride == p->extent) {
     *m = p->one, p->per = r->n;
-    m->aux[0] = m->aux[1] = NULL; /* owned by `one`, like the child */
+    m->aux[0] = m->aux[1] = m->hot[0] = m->hot[1] = NULL; /* owned by `one`, like the child */
     return LADING_OK;
   }
   p->per = 1;
@@ -362,6 +367,7 @@ static void explain_step(const ldg_step *s, int level, int64_t lines, ldg_text *
   const ldg_rep *r = s->rep;
   ldg_text_add(t, "  %*s%s %lld: %lld B, pack by %s, unpack by %s\n", 2 * level, "", kind[r->kind], (long long)s->n,
                (long long)s->size, s->job[LDG_PACK].name, s->job[LDG_UNPACK].name);
+  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) ldg_jit_explain_step(s, dir, t);
   if (has_nest(s, LDG_PACK) && !goes_down(s)) return;
   if (s->child) explain_step(s->child, level + 1, lines, t);
   for (int64_t i = 0; s->kids && i < s->n && i < lines; i++) {
@@ -380,6 +386,7 @@ void ldg_plan_explain(const ldg_plan *p, ldg_text *t) {
   ldg_text_add(t, "plan of many items, %lld B apart\n", (long long)p->extent);
   if (p->per == 1) ldg_text_add(t, "  pack by %s, unpack by %s\n", p->many.job[LDG_PACK].name, p->many.job[LDG_UNPACK].name);
   else ldg_text_add(t, "  the outer loop goes on: %lld iterations an item, by %s\n", (long long)p->per, p->many.job[LDG_PACK].name);
+  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) ldg_jit_explain_step(&p->many, dir, t);
   if (p->distinct == 1) ldg_text_add(t, "  items may overlap: they are unpacked in the order of the stream\n");
   else if (p->distinct < INT64_MAX) ldg_text_add(t, "  more than %lld items are unpacked one by one: they may overlap\n", (long long)p->distinct);
 }

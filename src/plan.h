@@ -21,6 +21,7 @@ struct ldg_step {
   bool thin;                   /* has no steps below: too many nodes, so what is not one job is walked */
   int32_t *at4;                /* short copy of a list's offsets */
   void *aux[2];                /* what the strategies of job[] own */
+  void *hot[2];                /* what plan_jit.h puts in front of job[] */
   double cost[2];              /* predicted ns of job[], whole; negative: not weighed yet, since a nest needed no comparison */
   ldg_job job[2];              /* by direction: whole iterations */
 };

@@ -27,7 +27,8 @@ LAYERS = {
     "batch": LEFT_OF_PLAN + " plan backend exec batch",
     "api": LEFT_OF_PLAN + " plan backend exec wire peer direct batch api",
     "compat": "api compat",  # src/compat/: the interfaces of other engines, over ours
-    "backend": "base nest",
+    "backend": "base nest",  # backends/backend.h and backends/jit.h: what the planner sees
+    "gccjit": "base backend gccjit",
     "host": "base nest backend host generated",
 }
 GENERATED = {"kernel_rows.h"}
@@ -59,14 +60,14 @@ def layer_of(path):
     """src/rep_walk.c -> rep; None when the name has no layer's prefix."""
     parts = path.split("/")
     if parts[0] == "backends":
-        return "backend" if path == "backends/backend.h" else parts[1] if len(parts) == 3 else None
+        return "backend" if path in ("backends/backend.h", "backends/jit.h") else parts[1] if len(parts) == 3 else None
     if parts[:-1] == ["src", "compat"]:
         return "compat"
     stem = parts[-1].rsplit(".", 1)[0]
     layer = stem.split("_", 1)[0]
     if layer == "nest" and path != "src/nest.h":
         return "trees"
-    return layer if layer in LAYERS and layer not in ("backend", "compat", "host", "trees") else None
+    return layer if layer in LAYERS and layer not in ("backend", "compat", "gccjit", "host", "trees") else None
 
 
 def included_layer(path, name, files):
@@ -142,7 +143,7 @@ def main():
         if path.startswith(("src/", "backends/")):
             check_includes(path, text, files)
             check_calls(path, code)
-        elif path.startswith("bench/"):
+        elif path.startswith(("bench/", "jit/")):
             check_calls(path, re.sub(r"\b(?!(?:secure_)?getenv)\w+\s*\(", "(", code))
         check_functions(path, code)
     for p in problems:

@@ -1,0 +1,124 @@
+/* cache: where kernels are kept, and which of them are trusted. */
+#include "cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char ldg_cache_none[] = "it is not in the cache";
+
+/* ---- names ---- */
+
+const char *ldg_cache_path(char path[LDG_CACHE_PATH]) {
+  const char *own = ldg_option_get(LDG_OPT_CACHE), *xdg = ldg_option_get(LDG_OPT_CACHE_HOME), *home = ldg_option_get(LDG_OPT_HOME);
+  int n;
+  if (own && *own) n = snprintf(path, LDG_CACHE_PATH, "%s", own);
+  else if (xdg && *xdg == '/') n = snprintf(path, LDG_CACHE_PATH, "%s/lading/jit", xdg);
+  else if (home && *home == '/') n = snprintf(path, LDG_CACHE_PATH, "%s/.cache/lading/jit", home);
+  else return "there is no folder for a cache: neither LADING_CACHE nor HOME is set";
+  return n < LDG_CACHE_PATH ? NULL : "the name of the cache's folder is too long";
+}
+
+void ldg_cache_name(const char *key, char name[LDG_CACHE_NAME]) {
+  char all[LDG_KEY_MAX + 128];
+  snprintf(all, sizeof all, "%d %s %s", LDG_CACHE_VERSION, LDG_JIT_COMPILER, key);
+  snprintf(name, LDG_CACHE_NAME, "k%016llx.so", (unsigned long long)ldg_key_hash(all));
+}
+
+bool ldg_cache_is_name(const char *name) {
+  return strlen(name) == 20 && name[0] == 'k' && strspn(name + 1, "0123456789abcdef") == 16 && !strcmp(name + 17, ".so");
+}
+
+/* ---- whom to trust ---- */
+
+static const char *owned(const struct stat *st) {
+  if (st->st_uid != geteuid()) return "it belongs to another user";
+  return st->st_mode & (S_IWGRP | S_IWOTH) ? "others may write to it" : NULL;
+}
+
+int ldg_cache_dir(const char **why) {
+  char path[LDG_CACHE_PATH];
+  struct stat st;
+  if ((*why = ldg_cache_path(path))) return -1;
+  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    *why = errno == ENOENT ? ldg_cache_none : "the cache's folder cannot be opened";
+    return -1;
+  }
+  *why = fstat(fd, &st) ? "the cache's folder cannot be read" : owned(&st);
+  if (!*why) return fd;
+  close(fd);
+  return -1;
+}
+
+int ldg_cache_open(int dir, const char *name, int64_t *size, const char **why) {
+  struct stat st;
+  const int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return *why = errno == ENOENT ? ldg_cache_none : "it cannot be opened", -1;
+  if (fstat(fd, &st) || !S_ISREG(st.st_mode)) *why = "it is no file";
+  else if (!(*why = owned(&st)) && st.st_size > LDG_CACHE_FILE_MAX) *why = "it is too long";
+  if (!*why) return *size = st.st_size, fd;
+  close(fd);
+  return -1;
+}
+
+/* ---- what is in a file ---- */
+
+uint64_t ldg_cache_sum(const void *bytes, int64_t n) {
+  const unsigned char *p = bytes;
+  uint64_t h = 0xcbf29ce484222325u;
+  for (int64_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3u; /* every step is reversible: no single flip stays hidden */
+  return h;
+}
+
+const char *ldg_cache_check(const char *bytes, int64_t n, const ldg_cache_tail **tail, const char **key) {
+  static ldg_cache_tail t; /* for its size */
+  const int64_t most = n - (int64_t)sizeof t;
+  if (n < (int64_t)sizeof t || n % 8) return "it is cut off";
+  const ldg_cache_tail *x = (const ldg_cache_tail *)(const void *)(bytes + most);
+  if (memcmp(x->magic, LDG_CACHE_MAGIC, sizeof x->magic) != 0) return "it is no kernel, or cut off";
+  if (x->sum != ldg_cache_sum(bytes, n - 8)) return "it is damaged";
+  if (x->object < 1 || x->object > most || x->entry < 1 || x->entry >= x->object || x->least < 1) return "its numbers make no sense";
+  if (x->key < 1 || x->key > LDG_KEY_MAX || x->key > most - x->object) return "its numbers make no sense";
+  *tail = x, *key = bytes + most - x->key;
+  return (*key)[x->key - 1] ? "its key does not end" : NULL;
+}
+
+/* The mapping stays when it is good. */
+static const char *take(const char *want, const char *map, int64_t size, ldg_cache_kernel *out) {
+  const ldg_cache_tail *tail;
+  const char *key, *why = ldg_cache_check(map, size, &tail, &key);
+  if (why) return why;
+  if (strcmp(key, want) != 0) return "it is the kernel of another shape";
+  *out = (ldg_cache_kernel){ (ldg_kernel *)(uintptr_t)(map + tail->entry), tail->least, tail->compile_ns };
+  return NULL;
+}
+
+static const char *map_file(const char *key, int fd, int64_t size, ldg_cache_kernel *out) {
+  if (size == 0) return "it is cut off";
+  char *map = mmap(NULL, (size_t)size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+  if (map == MAP_FAILED) return "it cannot be mapped to be run";
+  const char *why = take(key, map, size, out);
+  if (why) munmap(map, (size_t)size);
+  else futimens(fd, NULL); /* used just now; where that is not permitted, it counts as old */
+  return why;
+}
+
+const char *ldg_cache_load(const char *key, ldg_cache_kernel *out) {
+  char name[LDG_CACHE_NAME];
+  const char *why = NULL;
+  int64_t size;
+  const int dir = ldg_cache_dir(&why);
+  if (dir < 0) return why;
+  ldg_cache_name(key, name);
+  const int fd = ldg_cache_open(dir, name, &size, &why);
+  if (fd >= 0) {
+    why = map_file(key, fd, size, out);
+    close(fd);
+  }
+  close(dir);
+  return why;
+}

@@ -1,0 +1,31 @@
+/* key: a shape and the instruction set level of its kernel as text that reads back: `v3 24,13 0>0:4 8>4:9` is level, strides (or *,
+ * when they are arguments), and fields from>to:length. The kernel's symbol and its file in the cache are named after it. */
+#ifndef LDG_JIT_KEY_H
+#define LDG_JIT_KEY_H
+
+#include "../jit.h"
+
+#define LDG_KEY_MAX 1536 /* bytes with the NUL: LDG_SHAPE_FIELDS fields with offsets below LDG_KEY_FAR, and more */
+#define LDG_KEY_FAR (1 << 20)
+
+/* What kernels of a level go by. */
+typedef struct ldg_jit_level {
+  const char *name;
+  int width;          /* bytes of the widest move */
+  int lane;           /* shuffles 64 bytes at once in lanes of so many bytes; 0: does not */
+  const char *march;  /* what the compiler calls it */
+} ldg_jit_level;
+/* NULL: unknown. */
+const ldg_jit_level *ldg_jit_level_of(const char *name, size_t n);
+
+typedef struct ldg_key { const ldg_jit_level *level; ldg_shape shape; } ldg_key;
+/* False: it does not fit. */
+bool ldg_key_print(const ldg_key *key, char text[LDG_KEY_MAX]);
+/* Accepts exactly what print makes of a valid shape. */
+bool ldg_key_read(const char *text, ldg_key *key);
+uint64_t ldg_key_hash(const char *text);
+/* A name for the linker and the profiler: level, fields, bytes, hash. */
+#define LDG_KEY_SYMBOL 64
+void ldg_key_symbol(const ldg_key *key, const char *text, char symbol[LDG_KEY_SYMBOL]);
+
+#endif

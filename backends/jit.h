@@ -1,0 +1,53 @@
+/* The contract between the planner and a place that compiles kernels while the program runs. Like backend.h it is all that the
+ * planner sees. A shape says what one iteration of a loop moves; all loops of one shape share one slot, and so one kernel. Nothing
+ * here ever waits for a compiler, and every failure leaves things as they are without a kernel.
+ */
+#ifndef LDG_JIT_H
+#define LDG_JIT_H
+
+#include "base.h"
+
+/* len bytes from src to dst, both counted from the places of the iteration. */
+typedef struct ldg_field { int64_t src, dst, len; } ldg_field;
+
+#define LDG_SHAPE_FIELDS 64
+#define LDG_SHAPE_BYTES 2048
+/* An iteration: at most so many fields with at most so many bytes. Their destinations are distinct, also those of different
+ * iterations. src and dst of all fields are >= 0, the least of each is 0. */
+typedef struct ldg_shape {
+  int64_t stride[2];   /* source, destination: of the loop; { 0, 0 } when the kernel gets them as arguments */
+  int n;
+  ldg_field field[LDG_SHAPE_FIELDS];
+} ldg_shape;
+
+/* n iterations from src to dst. */
+typedef void ldg_kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride);
+
+typedef struct ldg_slot {
+  _Atomic(ldg_kernel *) kernel;  /* acquire; NULL: none yet, or none that is better */
+  int64_t least;                 /* iterations from which on the kernel is faster; set before the kernel is */
+  _Atomic int64_t moved;         /* bytes by all loops of this shape */
+  _Atomic int state;             /* of slot.c */
+} ldg_slot;
+
+/* May there be kernels at all? Cheap. */
+bool ldg_jit_on(void);
+/* Is a kernel wanted at first use, whatever it gains? (LADING_FORCE=jit) */
+bool ldg_jit_forced(void);
+/* What an iteration costs: stores of a kernel for it, about; fewer than one when some iterations share them. */
+double ldg_jit_stores(const ldg_shape *shape);
+/* The slot of a shape, with a kernel if the cache has one. `gain` is the predicted ns saved for a byte. NULL: no gain to hope for, or no
+ * room for another. */
+ldg_slot *ldg_jit_slot(const ldg_shape *shape, double gain);
+/* So many bytes more went through loops of this shape: may ask for a kernel, or take one that is ready. False: nothing more is
+ * to be expected. */
+bool ldg_jit_moved(ldg_slot *slot, int64_t bytes);
+/* Asks for the kernel at once, whatever it gains. */
+void ldg_jit_ask(ldg_slot *slot);
+/* One line: which kernel, counters, why there is none yet. */
+void ldg_jit_explain(const ldg_slot *slot, ldg_text *t);
+
+/* For tests and measurements: takes what is ready and goes on to what waits; true when nothing is under way. */
+bool ldg_jit_settled(void);
+
+#endif

@@ -1,0 +1,48 @@
+/* hand_jit: fields as X(memory offset, packed offset, length); both directions are made of the same list. */
+#include "hand_jit.h"
+
+#include <string.h>
+
+#define PACK_FIELD(at, pos, len) memcpy(packed + (pos), mem + (at), (len));
+#define UNPACK_FIELD(at, pos, len) memcpy(mem + (at), packed + (pos), (len));
+#define LOOPS(name, fields, size, extent)                                                                       \
+  static void name##_pack(char *restrict mem, char *restrict packed, int64_t count) {                           \
+    for (int64_t i = 0; i < count; i++, mem += (extent), packed += (size)) { fields(PACK_FIELD) }               \
+  }                                                                                                             \
+  static void name##_unpack(char *restrict mem, char *restrict packed, int64_t count) {                         \
+    for (int64_t i = 0; i < count; i++, mem += (extent), packed += (size)) { fields(UNPACK_FIELD) }             \
+  }
+
+#define IDC(X) X(0, 0, 4) X(8, 4, 8) X(16, 12, 1)
+LOOPS(idc, IDC, 13, 24)
+
+/* struct { int a; double b; char c; char d[3]; double e; int16_t f[2]; int g; double h; char i[5]; int j; float k; double l; } */
+#define TWELVE(X)                                                                                                \
+  X(0, 0, 4) X(8, 4, 8) X(16, 12, 1) X(20, 13, 3) X(32, 16, 8) X(40, 24, 4) X(48, 28, 4) X(56, 32, 8) X(64, 40, 5) X(72, 45, 4) X(80, 49, 4) X(88, 53, 8)
+LOOPS(twelve, TWELVE, 61, 96)
+
+#define GAP_BLOCK(X, k) X(8 + 44 * (k), 4 + 40 * (k), 40)
+#define GAP400(X)                                                                                                \
+  X(0, 0, 4) GAP_BLOCK(X, 0) GAP_BLOCK(X, 1) GAP_BLOCK(X, 2) GAP_BLOCK(X, 3) GAP_BLOCK(X, 4) GAP_BLOCK(X, 5) GAP_BLOCK(X, 6) GAP_BLOCK(X, 7) GAP_BLOCK(X, 8) \
+  X(404, 364, 36)
+LOOPS(gap400, GAP400, 400, 440)
+
+#define TEN(X) X(0, 0, 8) X(16, 8, 8) X(24, 16, 8) X(56, 24, 8) X(88, 32, 8) X(96, 40, 8) X(136, 48, 8) X(168, 56, 8) X(176, 64, 8) X(216, 72, 8)
+LOOPS(ten, TEN, 80, 240)
+
+#define PAIRS(X) X(0, 0, 8) X(12, 8, 8) X(28, 16, 8) X(48, 24, 8) X(68, 32, 8) X(84, 40, 8)
+LOOPS(pairs, PAIRS, 48, 96)
+
+#define ROW(X) X(0, 0, 92)
+LOOPS(wrf, ROW, 92, 128)
+
+const hand_jit hand_jit_table[] = {
+  { "struct_int_double_char", "struct([1,1,1],[0,8,16],[int,double,char])", 4096, 13, 24, { idc_pack, idc_unpack } },
+  { "struct_12_mixed", "struct([1,1,1,3,1,2,1,1,5,1,1,1],[0,8,16,20,32,40,48,56,64,72,80,88],[int,double,char,char,double,int16,int,double,char,int,float,double])", 1024, 61, 96,
+    { twelve_pack, twelve_unpack } },
+  { "gap400", "resized(struct([1,9,9],[0,8,404],[float,resized(contiguous(10,float),0,44),float]),0,440)", 1, 400, 440, { gap400_pack, gap400_unpack } },
+  { "irregular_10_doubles", "resized(indexed_block(1,[0,2,3,7,11,12,17,21,22,27],double),0,240)", 64, 80, 240, { ten_pack, ten_unpack } },
+  { "irregular_6_pairs", "resized(indexed_block(2,[0,3,7,12,17,21],int),0,96)", 256, 48, 96, { pairs_pack, pairs_unpack } },
+  { "wrf_rows_23_floats", "resized(contiguous(23,float),0,128)", 192, 92, 128, { wrf_pack, wrf_unpack } },
+};
+const int hand_jit_rows = sizeof hand_jit_table / sizeof hand_jit_table[0];

@@ -1,0 +1,17 @@
+/* hand_jit: loops by hand for the problems of `lbench jit`, everything but the count of items known to the compiler. */
+#ifndef LBENCH_HAND_JIT_H
+#define LBENCH_HAND_JIT_H
+
+#include <stdint.h>
+
+typedef struct hand_jit {
+  const char *name, *type;
+  int64_t count;                                             /* items in a message */
+  int64_t size, extent;                                      /* packed and in memory, of an item */
+  void (*move[2])(char *mem, char *packed, int64_t count);   /* pack, unpack */
+} hand_jit;
+
+extern const hand_jit hand_jit_table[];
+extern const int hand_jit_rows;
+
+#endif

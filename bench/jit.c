@@ -1,0 +1,243 @@
+/* jit: options of the library are read once in a process, so every measurement runs in a child that sets its own. */
+#include "jit.h"
+
+#include "api.h"
+#include "base_cpu.h"
+#include "gccjit/cache.h"
+#include "hand_jit.h"
+#include "plan_jit.h"
+#include "sampler.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b) {
+  const float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+typedef struct times { double median; float ns[1000000]; } times; /* shared with children */
+
+static double quantile(const float *sorted, int64_t n, double q) { return sorted[(int64_t)((double)(n - 1) * q)]; }
+
+static int in_a_child(int work(void *arg), void *arg) {
+  int status = 1;
+  fflush(NULL);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    status = work(arg);
+    fflush(NULL);
+    _exit(status);
+  }
+  return pid < 0 || waitpid(pid, &status, 0) != pid ? 1 : WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* ---- gains: tier 1, with kernels, by hand; in turns ---- */
+
+enum { TIER1, KERNEL, HAND, WAYS };
+#define FIRST_CALLS 1000
+#define SAMPLES 41
+#define SAMPLE_NS 50e3
+
+typedef struct subject { const hand_jit *h; lading_type *type; const ldg_plan *tier1; char *mem, *packed; } subject;
+
+static void call(const subject *s, int way, int dir) {
+  const int64_t all = s->h->count * s->h->size;
+  if (way == HAND) s->h->move[dir](s->mem, s->packed, s->h->count);
+  else if (way == TIER1) ldg_exec(s->tier1, s->h->count, dir, s->mem, s->packed, 0, all);
+  else if (dir == LDG_PACK) lading_pack(s->type, s->h->count, s->mem, s->packed, 0, all);
+  else lading_unpack(s->type, s->h->count, s->mem, s->packed, 0, all);
+  __asm__ volatile("" ::: "memory");
+}
+
+static double sample(const subject *s, int way, int dir, int64_t reps) {
+  const double start = now_ns();
+  for (int64_t i = 0; i < reps; i++) call(s, way, dir);
+  return (now_ns() - start) / (double)reps;
+}
+
+static void time_ways(const subject *s, int dir, double out[WAYS]) {
+  double ns[WAYS][SAMPLES];
+  int64_t reps = 1;
+  while (sample(s, HAND, dir, reps) * (double)reps < SAMPLE_NS) reps *= 2;
+  for (int i = 0; i < SAMPLES; i++)
+    for (int w = 0; w < WAYS; w++) ns[w][i] = sample(s, w, dir, reps);
+  for (int w = 0; w < WAYS; w++) out[w] = sampler_stats(ns[w], SAMPLES).ns;
+}
+
+static bool open_subject(subject *s, const hand_jit *h) {
+  const ldg_plan *p;
+  s->h = h, s->mem = bench_alloc(h->count * h->extent), s->packed = bench_alloc(h->count * h->size);
+  if (lading_type_parse(h->type, &s->type) || ldg_api_plan(s->type, &p)) return false;
+  if (ldg_plan_forced(p->layout, p->extent, "tier1", &s->tier1)) return false; /* no strategy's name: planned as ever, without kernels */
+  return true;
+}
+
+static bool has_kernel(const subject *s, int dir) {
+  static char text[1 << 16];
+  lading_explain(s->type, s->h->count, text, sizeof text);
+  return strstr(text, dir == LDG_PACK ? "pack: tier 2" : "unpack: tier 2") != NULL;
+}
+
+static int gains(void *arg) {
+  double ratio[2] = { 0, 0 };
+  setenv("LADING_JIT", arg, 1);
+  printf("%-24s %-7s %9s %9s %9s %9s %9s  %s\n", "GB/s", "", "tier 1", "jit", "hand", "/tier 1", "/hand", "kernel");
+  for (int i = 0; i < hand_jit_rows; i++)
+    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) {
+      subject s;
+      double ns[WAYS];
+      const hand_jit *h = &hand_jit_table[i];
+      if (!open_subject(&s, h)) return 1;
+      for (int k = 0; k < FIRST_CALLS; k++) call(&s, KERNEL, dir); /* until a kernel that is in the cache is looked for */
+      time_ways(&s, dir, ns);
+      const double bytes = (double)(h->count * h->size);
+      printf("%-24s %-7s %9.1f %9.1f %9.1f %9.2f %9.2f  %s\n", h->name, dir == LDG_PACK ? "pack" : "unpack", bytes / ns[TIER1], bytes / ns[KERNEL], bytes / ns[HAND],
+             ns[TIER1] / ns[KERNEL], ns[HAND] / ns[KERNEL], has_kernel(&s, dir) ? "yes" : "no");
+      ratio[0] += log(ns[TIER1] / ns[KERNEL]), ratio[1] += log(ns[HAND] / ns[KERNEL]);
+      ldg_plan_release(s.tier1), lading_type_free(s.type), ldg_free(s.mem), ldg_free(s.packed);
+    }
+  printf("geometric means: %.2f times tier 1, %.2f times the hand-written loop\n", exp(ratio[0] / (2 * hand_jit_rows)), exp(ratio[1] / (2 * hand_jit_rows)));
+  return 0;
+}
+
+/* ---- commit: with kernels switched on and off ---- */
+
+enum { COMMITS = 100000, TURNS = 7 };
+
+/* Structs and nests, all different, of the kinds that are wrapped and of others. */
+static int make_type(int64_t i, lading_type **t) {
+  const int64_t at[] = { 0, 8 + i % 97, 200 + i / 97 }, len[] = { 3, 5, 9 };
+  if (i % 2) return lading_type_hvector(100, 16 + i % 61, 100 + i, lading_elem_type(LADING_BYTE), t);
+  return lading_type_hindexed(3, len, at, lading_elem_type(LADING_BYTE), t);
+}
+
+typedef struct task { const char *jit; times *x; } task;
+
+static int commit_all(void *arg) {
+  const task *c = arg;
+  setenv("LADING_JIT", c->jit, 1);
+  for (int64_t i = 0; i < COMMITS; i++) {
+    lading_type *t;
+    if (make_type(i, &t)) return 1;
+    const double start = now_ns();
+    const int e = lading_type_commit(t);
+    c->x->ns[i] = (float)(now_ns() - start);
+    lading_type_free(t);
+    if (e) return 1;
+  }
+  return 0;
+}
+
+/* Off and on in turns; the medians of the turns' quantiles. */
+static int time_commits(const char *helper, times *x) {
+  double q50[2][TURNS], q99[2][TURNS];
+  int bad = 0;
+  for (int turn = 0; turn < TURNS; turn++)
+    for (int on = 0; on < 2; on++) {
+      bad |= in_a_child(commit_all, &(task){ on ? helper : "off", x });
+      qsort(x->ns, COMMITS, sizeof *x->ns, by_size);
+      q50[on][turn] = quantile(x->ns, COMMITS, 0.5), q99[on][turn] = quantile(x->ns, COMMITS, 0.99);
+    }
+  for (int on = 0; on < 2; on++)
+    printf("%d commits, %-4s median %5.0f ns, p99 %5.0f ns\n", COMMITS, on ? "on:" : "off:", sampler_stats(q50[on], TURNS).ns, sampler_stats(q99[on], TURNS).ns);
+  return bad;
+}
+
+/* ---- waiting: calls while kernels are compiled ---- */
+
+enum { CALLS = 1000000, QUEUE = 100 };
+
+/* Kernels of many shapes are asked for. */
+static int ask_for_many(void) {
+  for (int64_t i = 0; i < QUEUE; i++) {
+    lading_type *t;
+    const ldg_plan *p;
+    const int e = lading_type_hindexed(2, (const int64_t[]){ 1 + i, 7 }, (const int64_t[]){ 0, 200 }, lading_elem_type(LADING_BYTE), &t);
+    if (e || ldg_api_plan(t, &p)) return 1;
+    ldg_jit_warm(p);
+  }
+  return 0;
+}
+
+/* 10^6 calls. Some ask whether something is ready, as jobs in tier 1 do now and then, so that the helper always has work. */
+static int call_all(void *arg) {
+  task *c = arg;
+  subject s;
+  setenv("LADING_JIT", c->jit, 1);
+  hand_jit few = hand_jit_table[1];
+  few.count = 100;
+  if (!open_subject(&s, &few) || (strcmp(c->jit, "off") != 0 && ask_for_many())) return 1;
+  const int64_t all = s.h->count * s.h->size;
+  const double begin = now_ns();
+  double busy = begin;
+  for (int64_t i = 0; i < CALLS; i++) {
+    const double start = now_ns();
+    lading_pack(s.type, s.h->count, s.mem, s.packed, 0, all);
+    if (i % 64 == 0 && !ldg_jit_settled()) busy = start;
+    c->x->ns[i] = (float)(now_ns() - start);
+  }
+  qsort(c->x->ns, CALLS, sizeof *c->x->ns, by_size);
+  if (c->x->median == 0) c->x->median = quantile(c->x->ns, CALLS, 0.5);
+  int64_t slow = 0;
+  for (int64_t i = 0; i < CALLS; i++) slow += c->x->ns[i] > 2 * c->x->median;
+  printf("%d calls, %-4s median %5.0f ns, p99 %5.0f, p99.9 %6.0f, p99.99 %7.0f, most %8.0f; %" PRId64 " beyond twice the median of off; compiling for %.1f of %.1f s\n", CALLS,
+         strcmp(c->jit, "off") ? "on:" : "off:", quantile(c->x->ns, CALLS, 0.5), quantile(c->x->ns, CALLS, 0.99), quantile(c->x->ns, CALLS, 0.999),
+         quantile(c->x->ns, CALLS, 0.9999), (double)c->x->ns[CALLS - 1], slow, (busy - begin) * 1e-9, (now_ns() - begin) * 1e-9);
+  return 0;
+}
+
+/* ---- a second process: what a kernel in the cache takes to load ---- */
+
+static int time_load(void *arg) {
+  const char *why;
+  ldg_cache_kernel k;
+  char key[LDG_KEY_MAX];
+  ldg_key x = { .level = ldg_jit_level_of(ldg_cpu_isa(), strlen(ldg_cpu_isa())), .shape = { .stride = { 24, 13 }, .n = 2, .field = { { 0, 0, 4 }, { 8, 4, 9 } } } };
+  (void)arg;
+  if (!x.level->lane || x.level->lane == 4) x.shape.stride[0] = x.shape.stride[1] = 0;
+  if (!ldg_key_print(&x, key)) return 1;
+  const double start = now_ns();
+  why = ldg_cache_load(key, &k);
+  if (why) return fprintf(stderr, "lbench: the cache: %s: %s\n", key, why), 1;
+  printf("first load of a kernel in a process: %.0f us\n", (now_ns() - start) * 1e-3);
+  return 0;
+}
+
+/* ---- all ---- */
+
+static int fill_cache(void *arg) {
+  const char *argv[3 + 32] = { arg, "warm" };
+  for (int i = 0; i < hand_jit_rows && i < 32; i++) argv[2 + i] = hand_jit_table[i].type;
+  execv(arg, (char *const *)(uintptr_t)argv);
+  return 1;
+}
+
+static int clear_cache(void *arg) {
+  execl(arg, arg, "clear", (char *)NULL);
+  return 1;
+}
+
+int jit_time(const char *helper) {
+  char folder[] = "/tmp/lbench-jit-XXXXXX";
+  void *path = (void *)(uintptr_t)helper;
+  times *x = mmap(NULL, sizeof *x, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (x == MAP_FAILED || !mkdtemp(folder) || setenv("LADING_CACHE", folder, 1)) return 1;
+  int bad = in_a_child(fill_cache, path) || in_a_child(gains, path) || in_a_child(time_load, NULL) || time_commits(helper, x);
+  bad = in_a_child(clear_cache, path) || bad;
+  bad = bad || in_a_child(call_all, &(task){ "off", x }) || in_a_child(call_all, &(task){ helper, x });
+  bad = in_a_child(clear_cache, path) || bad;
+  rmdir(folder);
+  return bad;
+}

@@ -1,0 +1,203 @@
+/* emit: a kernel is loops over groups of iterations, the largest group first, and a group is a row of cuts.
+ *
+ *   void kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride)
+ *     while (n >= 16) { cuts of 16 iterations; src += 16 * src_stride; dst += 16 * dst_stride; n -= 16; }
+ *     while (n >= 4) ...
+ *
+ * Plain moves are loads and stores of vector types with an alignment of 1. Libgccjit has no target builtins, so shuffles are spelled
+ * in assembly, one cut a statement. */
+#include "emit.h"
+
+#include <libgccjit.h>
+#include <stdio.h>
+
+typedef gcc_jit_context ctx;
+typedef gcc_jit_rvalue rvalue;
+typedef gcc_jit_type type;
+
+typedef struct maker {
+  ctx *c;
+  const ldg_key *key;
+  ldg_cut_way way;
+  type *bytes, *count;                  /* const char * and char * alike; int64_t */
+  gcc_jit_function *fn;
+  gcc_jit_lvalue *place[2], *n;         /* source and destination of the group; what is left */
+  rvalue *stride[2];
+  gcc_jit_block *block;                 /* where statements go */
+} maker;
+
+static rvalue *number(maker *m, int64_t v) { return gcc_jit_context_new_rvalue_from_long(m->c, m->count, (long)v); }
+
+/* ---- plain moves ---- */
+
+static type *vector_of(maker *m, int width) {
+  type *byte = gcc_jit_context_get_int_type(m->c, 1, 0);
+  if (width <= 8) return gcc_jit_context_get_int_type(m->c, width, 0);
+  return gcc_jit_type_get_vector(byte, (size_t)width);
+}
+
+static gcc_jit_lvalue *at(maker *m, int side, int64_t off, type *t) {
+  rvalue *address = gcc_jit_lvalue_get_address(
+    gcc_jit_context_new_array_access(m->c, NULL, gcc_jit_lvalue_as_rvalue(m->place[side]), number(m, off)), NULL);
+  type *loose = gcc_jit_type_get_pointer(gcc_jit_type_get_aligned(t, 1));
+  return gcc_jit_rvalue_dereference(gcc_jit_context_new_cast(m->c, NULL, address, loose), NULL);
+}
+
+static void emit_move(maker *m, const ldg_cut *c) {
+  type *t = vector_of(m, c->width);
+  gcc_jit_block_add_assignment(m->block, NULL, at(m, 1, c->to, t), gcc_jit_lvalue_as_rvalue(at(m, 0, c->from[0], t)));
+}
+
+/* ---- shuffles ---- */
+
+/* A bit for every lane instead of every byte. */
+static uint64_t in_lanes(uint64_t bits, int lane) {
+  uint64_t out = 0;
+  for (int i = 0; i < 64 / lane; i++) out |= (bits >> (i * lane) & 1) << i;
+  return out;
+}
+
+static rvalue *lanes_of(maker *m, const ldg_cut *c) {
+  const int lane = m->key->level->lane, n = 64 / lane;
+  type *t = gcc_jit_context_get_int_type(m->c, lane, 0);
+  rvalue *v[64];
+  for (int i = 0; i < n; i++) v[i] = gcc_jit_context_new_rvalue_from_long(m->c, t, c->lane[i * lane] / lane);
+  return gcc_jit_context_new_rvalue_from_vector(m->c, NULL, gcc_jit_type_get_vector(t, (size_t)n), (size_t)n, v);
+}
+
+static rvalue *mask_of(maker *m, uint64_t bits) {
+  return gcc_jit_context_new_rvalue_from_long(m->c, gcc_jit_context_get_int_type(m->c, 8, 0), (long)in_lanes(bits, m->key->level->lane));
+}
+
+/* %0 source, %1 destination, %2 lanes; then the masks that are needed: of the loads, of the store. Braces of their own mean something
+ * to the compiler. */
+static void shuffle_text(const ldg_cut *c, int lane, ldg_text *t) {
+  const char perm = lane == 1 ? 'b' : 'd', *move = lane == 1 ? "vmovdqu8" : "vmovdqu32";
+  const long long from = c->from[0], more = c->from[1], to = c->to;
+  const bool two = c->windows == 2;
+  if (c->masked) ldg_text_add(t, "%s %lld(%%0), %%%%zmm31%%{%%3%%}%%{z%%}\n\t", move, from);
+  else if (two) ldg_text_add(t, "vmovdqu64 %lld(%%0), %%%%zmm31\n\t", from);
+  if (c->masked && two) ldg_text_add(t, "%s %lld(%%0), %%%%zmm30%%{%%4%%}%%{z%%}\n\tvpermt2%c %%%%zmm30, %%2, %%%%zmm31\n\t", move, more, perm);
+  else if (two) ldg_text_add(t, "vpermt2%c %lld(%%0), %%2, %%%%zmm31\n\t", perm, more);
+  else if (c->masked) ldg_text_add(t, "vperm%c %%%%zmm31, %%2, %%%%zmm31\n\t", perm);
+  else ldg_text_add(t, "vperm%c %lld(%%0), %%2, %%%%zmm31\n\t", perm, from);
+  if (c->store == UINT64_MAX) ldg_text_add(t, "vmovdqu64 %%%%zmm31, %lld(%%1)", to);
+  else ldg_text_add(t, "%s %%%%zmm31, %lld(%%1)%%{%%%d%%}", move, to, 3 + (c->masked ? c->windows : 0));
+}
+
+/* Operands are variables: libgccjit 12 crashes on constants. */
+static rvalue *held(maker *m, rvalue *v) {
+  gcc_jit_lvalue *local = gcc_jit_function_new_local(m->fn, NULL, gcc_jit_rvalue_get_type(v), "c");
+  gcc_jit_block_add_assignment(m->block, NULL, local, v);
+  return gcc_jit_lvalue_as_rvalue(local);
+}
+
+static void emit_shuffle(maker *m, const ldg_cut *c) {
+  char text[512];
+  ldg_text t;
+  rvalue *lanes = held(m, lanes_of(m, c)), *mask[3];
+  int masks = 0;
+  for (int w = 0; w < c->windows && c->masked; w++) mask[masks++] = held(m, mask_of(m, c->load[w]));
+  if (c->store != UINT64_MAX) mask[masks++] = held(m, mask_of(m, c->store));
+  ldg_text_init(&t, text, sizeof text);
+  shuffle_text(c, m->key->level->lane, &t);
+  gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(m->block, NULL, text);
+  gcc_jit_extended_asm_set_volatile_flag(a, 1);
+  for (int side = 0; side < 2; side++) gcc_jit_extended_asm_add_input_operand(a, NULL, "r", gcc_jit_lvalue_as_rvalue(m->place[side]));
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "v", lanes);
+  for (int i = 0; i < masks; i++) gcc_jit_extended_asm_add_input_operand(a, NULL, "Yk", mask[i]);
+  gcc_jit_extended_asm_add_clobber(a, "memory");
+  gcc_jit_extended_asm_add_clobber(a, "xmm30"), gcc_jit_extended_asm_add_clobber(a, "xmm31");
+}
+
+/* ---- loops ---- */
+
+static void step(maker *m, int side, int64_t items) {
+  rvalue *by = gcc_jit_context_new_binary_op(m->c, NULL, GCC_JIT_BINARY_OP_MULT, m->count, m->stride[side], number(m, items));
+  rvalue *next = gcc_jit_lvalue_get_address(gcc_jit_context_new_array_access(m->c, NULL, gcc_jit_lvalue_as_rvalue(m->place[side]), by), NULL);
+  gcc_jit_block_add_assignment(m->block, NULL, m->place[side], next);
+}
+
+static bool emit_group(maker *m, int64_t items) {
+  static ldg_cut cut[LDG_CUTS];
+  const int n = ldg_cut_group(m->key, m->way, items, cut);
+  for (int i = 0; i < n; i++) cut[i].width ? emit_move(m, &cut[i]) : emit_shuffle(m, &cut[i]);
+  step(m, 0, items), step(m, 1, items);
+  gcc_jit_block_add_assignment_op(m->block, NULL, m->n, GCC_JIT_BINARY_OP_MINUS, number(m, items));
+  return n > 0;
+}
+
+/* while (n >= items) group */
+static bool emit_loop(maker *m, int64_t items) {
+  gcc_jit_block *test = gcc_jit_function_new_block(m->fn, NULL), *body = gcc_jit_function_new_block(m->fn, NULL), *after = gcc_jit_function_new_block(m->fn, NULL);
+  rvalue *more = gcc_jit_context_new_comparison(m->c, NULL, GCC_JIT_COMPARISON_GE, gcc_jit_lvalue_as_rvalue(m->n), number(m, items));
+  gcc_jit_block_end_with_jump(m->block, NULL, test);
+  gcc_jit_block_end_with_conditional(test, NULL, more, body, after);
+  m->block = body;
+  const bool good = emit_group(m, items);
+  gcc_jit_block_end_with_jump(m->block, NULL, test);
+  m->block = after;
+  return good;
+}
+
+/* Strides that are known are constants, the arguments then go unused. */
+static void emit_function(maker *m, const char *symbol) {
+  static const char *const name[] = { "src", "dst", "n", "src_stride", "dst_stride" };
+  gcc_jit_param *p[5];
+  for (int i = 0; i < 5; i++) p[i] = gcc_jit_context_new_param(m->c, NULL, i < 2 ? m->bytes : m->count, name[i]);
+  m->fn = gcc_jit_context_new_function(m->c, NULL, GCC_JIT_FUNCTION_EXPORTED, gcc_jit_context_get_type(m->c, GCC_JIT_TYPE_VOID), symbol, 5, p, 0);
+  m->block = gcc_jit_function_new_block(m->fn, NULL);
+  const int64_t *s = m->key->shape.stride;
+  const bool known = s[0] || s[1];
+  for (int i = 0; i < 2; i++) m->place[i] = gcc_jit_param_as_lvalue(p[i]), m->stride[i] = known ? number(m, s[i]) : gcc_jit_param_as_rvalue(p[3 + i]);
+  m->n = gcc_jit_param_as_lvalue(p[2]);
+}
+
+static bool emit(maker *m, const char *symbol) {
+  bool good = true;
+  int64_t items = ldg_cut_items(m->key, m->way);
+  m->count = gcc_jit_context_get_int_type(m->c, 8, 1);
+  m->bytes = gcc_jit_type_get_pointer(gcc_jit_context_get_int_type(m->c, 1, 0));
+  emit_function(m, symbol);
+  for (; good && items > 1; items /= 4) good = emit_loop(m, items);
+  good = good && emit_loop(m, 1);
+  gcc_jit_block_end_with_void_return(m->block, NULL);
+  return good;
+}
+
+/* ---- the context ---- */
+
+/* One segment, so that the file's bytes are the kernel's memory. */
+static void set_options(ctx *c, const ldg_key *key) {
+  char flags[256];
+  gcc_jit_context_set_int_option(c, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, 2);
+  gcc_jit_context_set_bool_allow_unreachable_blocks(c, 1);
+  gcc_jit_context_set_bool_print_errors_to_stderr(c, 0);
+  snprintf(flags, sizeof flags, "%s", key->level->march);
+  for (char *f = strtok(flags, " "); f; f = strtok(NULL, " ")) gcc_jit_context_add_command_line_option(c, f);
+  gcc_jit_context_add_command_line_option(c, "-fno-tree-loop-distribute-patterns"); /* calls to memcpy would need the linker */
+  gcc_jit_context_add_command_line_option(c, "-fno-stack-protector");
+  gcc_jit_context_add_command_line_option(c, "-fno-tree-scev-cprop");
+  gcc_jit_context_add_driver_option(c, "-nostdlib");
+  gcc_jit_context_add_driver_option(c, "-Wl,-z,noseparate-code,--hash-style=gnu,--build-id=none");
+}
+
+const char *emit_kernel(const ldg_key *key, ldg_cut_way way, const char *symbol, const char *object, const char *dump) {
+  static char why[256];
+  char path[4200];
+  maker m = { .c = gcc_jit_context_acquire(), .key = key, .way = way };
+  if (!m.c) return "libgccjit does not start";
+  set_options(m.c, key);
+  bool good = emit(&m, symbol);
+  if (good && dump) {
+    snprintf(path, sizeof path, "%s.txt", dump);
+    gcc_jit_context_dump_to_file(m.c, path, 0);
+    snprintf(path, sizeof path, "%s.c", dump);
+    gcc_jit_context_dump_reproducer_to_file(m.c, path);
+  }
+  if (good) gcc_jit_context_compile_to_file(m.c, GCC_JIT_OUTPUT_KIND_DYNAMIC_LIBRARY, object);
+  const char *error = good ? gcc_jit_context_get_first_error(m.c) : "it does not fit into a kernel";
+  if (error) snprintf(why, sizeof why, "%s", error);
+  gcc_jit_context_release(m.c);
+  return error ? why : NULL;
+}

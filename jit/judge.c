@@ -1,0 +1,179 @@
+/* judge: every kernel is tried here before it may be used by anybody. */
+#include "judge.h"
+
+#include "api.h"
+#include "base_cpu.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- sides ---- */
+
+/* Bytes [lo, hi) relative to the place of iteration 0 hold all n iterations; strides where the key leaves them open. */
+typedef struct side { int64_t stride, span, lo, hi; } side;
+
+static int64_t field_at(const ldg_field *f, int which) { return which ? f->dst : f->src; }
+
+static bool dense(const ldg_shape *s, int which) {
+  int64_t at = 0;
+  for (int i = 0; i < s->n; at += s->field[i++].len)
+    if (field_at(&s->field[i], which) != at) return false;
+  return true;
+}
+
+/* An open stride is the one of a packed side, or else leaves a gap of some bytes, as structs do. */
+static side side_of(const ldg_shape *s, int which, int64_t n, int64_t gap) {
+  side d = { .stride = s->stride[which] };
+  for (int i = 0; i < s->n; i++) d.span = ldg_max(d.span, field_at(&s->field[i], which) + s->field[i].len);
+  if (!s->stride[0] && !s->stride[1]) d.stride = dense(s, which) ? d.span : ((d.span + 7) & -8) + gap;
+  d.lo = ldg_min(0, (n - 1) * d.stride), d.hi = ldg_max(0, (n - 1) * d.stride) + d.span;
+  return d;
+}
+
+/* ---- right ---- */
+
+typedef struct fence { char *map, *from, *to; int64_t bytes; } fence; /* [from, to): between two pages that nobody may touch */
+
+static bool fence_new(fence *f, int64_t bytes) {
+  const int64_t page = sysconf(_SC_PAGESIZE), inside = (bytes + page - 1) & -page;
+  f->bytes = inside + 2 * page;
+  f->map = mmap(NULL, (size_t)f->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (f->map == MAP_FAILED) return false;
+  f->from = f->map + page, f->to = f->from + inside;
+  return mprotect(f->from, (size_t)inside, PROT_READ | PROT_WRITE) == 0;
+}
+
+static uint64_t state = 1;
+static void noise(char *p, char *end) {
+  for (; p < end; p++) state = state * 6364136223846793005u + 1442695040888963407u, *p = (char)(state >> 56);
+}
+
+static void define(const ldg_shape *s, const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
+  for (int64_t i = 0; i < n; i++)
+    for (int k = 0; k < s->n; k++) memcpy(dst + i * ds + s->field[k].dst, src + i * ss + s->field[k].src, (size_t)s->field[k].len);
+}
+
+/* At the low or the high end of the fences. */
+static bool try(const ldg_key *key, ldg_kernel *kernel, int64_t n, int64_t gap, const fence f[3], bool high) {
+  const ldg_shape *s = &key->shape;
+  const side a = side_of(s, 0, n, gap), b = side_of(s, 1, n, gap);
+  const int64_t bytes = f[1].to - f[1].from;
+  const char *src = high ? f[0].to - a.hi : f[0].from - a.lo;
+  const int64_t at = high ? bytes - b.hi : -b.lo;
+  noise(f[0].from, f[0].to), noise(f[1].from, f[1].to);
+  memcpy(f[2].from, f[1].from, (size_t)bytes);
+  kernel(src, f[1].from + at, n, a.stride, b.stride);
+  define(s, src, f[2].from + at, n, a.stride, b.stride);
+  return memcmp(f[1].from, f[2].from, (size_t)bytes) == 0;
+}
+
+#define MOST 150 /* iterations: more than twice the largest group, and an end of every length after it */
+
+const char *judge_right(const ldg_key *key, ldg_kernel *kernel) {
+  const int64_t gap = 40;
+  const side a = side_of(&key->shape, 0, MOST, gap), b = side_of(&key->shape, 1, MOST, gap);
+  fence f[3];
+  if (!fence_new(&f[0], a.hi - a.lo) || !fence_new(&f[1], b.hi - b.lo) || !fence_new(&f[2], b.hi - b.lo)) return "no memory to try it in";
+  for (int64_t n = 1; n <= MOST; n += n < 70 ? 1 : 16)
+    if (!try(key, kernel, n, gap, f, false) || !try(key, kernel, n, 0, f, true)) return "it moves other bytes than it should";
+  for (int i = 0; i < 3; i++) munmap(f[i].map, (size_t)f[i].bytes);
+  return NULL;
+}
+
+/* ---- speed ---- */
+
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* The type of the side that is not packed, and what the library does with it now. */
+typedef struct rival { lading_type *type; const ldg_plan *plan; int dir; } rival;
+
+static bool rival_of(const ldg_shape *s, int64_t stride, rival *r) {
+  int64_t len[LDG_SHAPE_FIELDS], at[LDG_SHAPE_FIELDS];
+  lading_type *t;
+  r->dir = dense(s, 1) ? LDG_PACK : LDG_UNPACK;
+  for (int i = 0; i < s->n; i++) len[i] = s->field[i].len, at[i] = field_at(&s->field[i], r->dir == LDG_UNPACK);
+  if (lading_type_hindexed(s->n, len, at, lading_elem_type(LADING_BYTE), &t)) return false;
+  const int e = lading_type_resized(t, 0, stride, &r->type);
+  lading_type_free(t);
+  return !e && !ldg_api_plan(r->type, &r->plan);
+}
+
+typedef struct race { ldg_kernel *kernel; rival rival; const char *src; char *dst; side a, b; } race;
+
+static void lap(const race *r, bool compiled, int64_t n) {
+  const ldg_plan *p = r->rival.plan;
+  const ldg_job *j = n == 1 ? &p->one.job[r->rival.dir] : &p->many.job[r->rival.dir];
+  const bool pack = r->rival.dir == LDG_PACK;
+  if (compiled) r->kernel(r->src, r->dst, n, r->a.stride, r->b.stride);
+  else j->run(j, ldg_at(r->src, pack ? p->at : 0), ldg_at(r->dst, pack ? 0 : p->at), 0, n == 1 ? p->one.n : n * p->per);
+  __asm__ volatile("" ::: "memory");
+}
+
+#define ROUNDS 7
+#define LAP_NS 20000
+
+/* The least of some rounds, picoseconds an iteration, taken in turns. */
+static void time_both(const race *r, int64_t n, int64_t ps[2]) {
+  ps[0] = ps[1] = INT64_MAX;
+  for (int round = 0; round < ROUNDS; round++)
+    for (int k = 0; k < 2; k++) {
+      const int64_t start = now_ns();
+      int64_t laps = 0, ns = 0;
+      for (; ns < LAP_NS; ns = now_ns() - start)
+        for (int i = 0; i < 64; i++, laps++) lap(r, k, n);
+      ps[k] = ldg_min(ps[k], ns * 1000 / (laps * n));
+    }
+}
+
+#define NOISE 1.03  /* as fast, as far as one can tell */
+#define FASTER 1.05 /* for many: it is worth to be used */
+#define LIGHTER 1.2 /* in the mean: it is, for few */
+
+/* From as many iterations as the first-level cache holds down to the first count for which it is slower; the mean of all ratios. */
+static double time_all(const race *r, int64_t most, ldg_cache_tail *tail) {
+  double sum = 0;
+  int counts = 0;
+  tail->least = INT64_MAX;
+  for (int64_t n = most; n >= 1; n /= 2, counts++) {
+    int64_t ps[2];
+    time_both(r, n, ps);
+    if (n == most) tail->before_ps = ps[0], tail->after_ps = ps[1];
+    if ((double)ps[1] > NOISE * (double)ps[0]) break;
+    sum += log((double)ps[0] / (double)ldg_max(1, ps[1])), tail->least = n;
+  }
+  const double ratio = counts ? exp(sum / counts) : 0;
+  if ((double)tail->before_ps < FASTER * (double)tail->after_ps && ratio < LIGHTER) tail->least = INT64_MAX;
+  return ratio;
+}
+
+#define CACHED (24 << 10)
+static int64_t footprint(const ldg_shape *s, int64_t n) {
+  const side a = side_of(s, 0, n, 8), b = side_of(s, 1, n, 8);
+  return a.hi - a.lo + b.hi - b.lo;
+}
+
+const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *tail, double *ratio) {
+  const ldg_shape *s = &key->shape;
+  int64_t n = 256;
+  while (n > 8 && footprint(s, n) > CACHED) n /= 2;
+  race r = { .kernel = kernel, .a = side_of(s, 0, n, 8), .b = side_of(s, 1, n, 8) };
+  char *src = ldg_alloc(r.a.hi - r.a.lo), *dst = ldg_alloc(r.b.hi - r.b.lo);
+  const char *why = NULL;
+  if (!dense(s, 0) && !dense(s, 1)) why = "neither side is packed";
+  else if (!src || !dst || !rival_of(s, dense(s, 1) ? r.a.stride : r.b.stride, &r.rival)) why = "no memory to time it in";
+  else {
+    memset(src, 1, (size_t)(r.a.hi - r.a.lo)), memset(dst, 1, (size_t)(r.b.hi - r.b.lo));
+    r.src = src - r.a.lo, r.dst = dst - r.b.lo;
+    *ratio = time_all(&r, n, tail);
+    lading_type_free(r.rival.type);
+  }
+  ldg_free(src), ldg_free(dst);
+  return why;
+}

@@ -1,0 +1,213 @@
+/* lading-jit: compiles kernels for the library, which starts it and never waits for it, and looks after the cache. */
+#define _GNU_SOURCE
+#include "store.h"
+
+#include "api.h"
+#include "plan_jit.h"
+#if LADING_JIT_SUITES
+#include "problem.h"
+#endif
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char usage[] =
+  "usage: lading-jit compile [--] KEY...     makes these kernels, one after the other\n"
+  "       lading-jit warm SUITE|TYPE...      makes the kernels of these types, or of a file of lbench's problems\n"
+  "       lading-jit list                    the kernels in the cache\n"
+  "       lading-jit clear                   removes them\n"
+  "       lading-jit limits                  does nothing until it is ended by its own limits; for tests\n"
+  "       lading-jit path                    says where the cache is\n"
+  "Environment: LADING_CACHE, LADING_ISA, LADING_DUMP=jit, LADING_JIT_LIMIT, LADING_VERBOSE.\n";
+
+static int refuse(const char *what, const char *why) {
+  fprintf(stderr, "lading-jit: %s: %s\n", what, why);
+  return 1;
+}
+
+/* ---- limits ---- */
+
+static unsigned int limit_seconds(void) {
+  const char *v = ldg_option_get(LDG_OPT_JIT_LIMIT);
+  const long s = v ? strtol(v, NULL, 10) : 0;
+  return s > 0 && s < 3600 ? (unsigned int)s : LDG_JIT_LIMIT;
+}
+
+static void limit(int what, rlim_t most) {
+  struct rlimit r;
+  if (getrlimit(what, &r)) return;
+  if (r.rlim_cur == RLIM_INFINITY || r.rlim_cur > most) r.rlim_cur = most;
+  setrlimit(what, &r);
+}
+
+#define MEMORY (INT64_C(2) << 30)
+#define FILE_BYTES (16 << 20)
+
+/* Time, memory, files, and the others first. The alarm also ends what hangs without using time. */
+static void limit_myself(void) {
+  const unsigned int s = limit_seconds();
+  signal(SIGALRM, SIG_DFL), signal(SIGXFSZ, SIG_IGN);
+  alarm(s);
+  limit(RLIMIT_CPU, s);
+#if !LADING_JIT_SANITIZED /* shadow memory is address space, too */
+  limit(RLIMIT_AS, MEMORY);
+#endif
+  limit(RLIMIT_FSIZE, FILE_BYTES), limit(RLIMIT_CORE, 0);
+  if (nice(10) == -1) return; /* then it goes on as it is */
+}
+
+/* ---- compile ---- */
+
+static int compile_one(const char *key) {
+  const char *why;
+  const char *dump = ldg_option_get(LDG_OPT_DUMP);
+  char level[16];
+  snprintf(level, sizeof level, "%.*s", (int)strcspn(key, " "), key);
+  setenv("LADING_ISA", level, 1); /* it is timed against what the library does at its level */
+  limit_myself();
+  const int dir = store_open(&why);
+  if (dir < 0) return refuse("the cache", why);
+  why = store_kernel(dir, key, dump && !strcmp(dump, "jit"));
+  return why ? refuse(key, why) : 0;
+}
+
+/* Each in a process of its own, in which a compiler may crash or be ended. */
+static int compile(int n, char **key) {
+  const char *why;
+  int bad = 0;
+  for (int i = 0; i < n; i++) {
+    int status = 1;
+    fflush(NULL);
+    const pid_t pid = fork();
+    if (pid == 0) _exit(compile_one(key[i]));
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || status) bad = 1;
+    if (pid > 0 && WIFSIGNALED(status)) refuse(key[i], strsignal(WTERMSIG(status)));
+  }
+  const int dir = store_open(&why);
+  if (dir >= 0) store_trim(dir, STORE_BYTES), close(dir);
+  return bad;
+}
+
+/* ---- warm ---- */
+
+static void pause_ms(int ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL); }
+
+/* As a program that uses the type would, but at once. */
+static int warm_type(const lading_type *t) {
+  const ldg_plan *p;
+  const int e = ldg_api_plan(t, &p);
+  if (e) return e;
+  ldg_jit_warm(p);
+  while (!ldg_jit_settled()) pause_ms(2);
+  return LADING_OK;
+}
+
+static int warm_text(const char *text) {
+  lading_type *t;
+  int e = lading_type_parse(text, &t);
+  if (e) return refuse(text, lading_strerror(e));
+  e = warm_type(t);
+  lading_type_free(t);
+  return e ? refuse(text, lading_strerror(e)) : 0;
+}
+
+#if LADING_JIT_SUITES
+static int warm_suite(const char *path) {
+  suite s;
+  char fault[512];
+  int bad = 0;
+  if (!suite_load(&s, path, fault, sizeof fault)) return refuse(path, fault);
+  for (int i = 0; i < s.n; i++) {
+    if (!problem_open(&s.list[i], fault, sizeof fault)) { bad = refuse(s.list[i].name, fault); continue; }
+    if (warm_type(s.list[i].type)) bad = refuse(s.list[i].name, "no memory");
+    problem_close(&s.list[i]);
+  }
+  suite_free(&s);
+  return bad;
+}
+#else
+static int warm_suite(const char *path) { return refuse(path, "suites are read where lbench is built"); }
+#endif
+
+static int warm(int n, char **what) {
+  int bad = 0;
+  for (int i = 0; i < n; i++) bad |= strstr(what[i], ".suite") ? warm_suite(what[i]) : warm_text(what[i]);
+  return bad;
+}
+
+/* ---- list, clear ---- */
+
+static void list_one(void *arg, const store_item *i) {
+  int64_t *bytes = arg;
+  *bytes += i->size;
+  if (i->why) { printf("%s  %s\n", i->name, i->why); return; }
+  printf("%s  %6" PRId64 " B  %4.0f ms to make, %7.2f -> %7.2f ns", i->name, i->size, (double)i->tail->compile_ns * 1e-6, (double)i->tail->before_ps * 1e-3,
+         (double)i->tail->after_ps * 1e-3);
+  if (i->tail->least < INT64_MAX) printf(", from %" PRId64 " on  %s\n", i->tail->least, i->key);
+  else printf(", not used  %s\n", i->key);
+}
+
+static int list(int dir) {
+  int64_t bytes = 0;
+  store_each(dir, list_one, &bytes);
+  printf("%" PRId64 " bytes\n", bytes);
+  return 0;
+}
+
+static int path(void) {
+  char text[LDG_CACHE_PATH];
+  const char *why = ldg_cache_path(text);
+  return why ? refuse("the cache", why) : puts(text) < 0;
+}
+
+static int on_cache(const char *mode) {
+  const char *why;
+  const int dir = ldg_cache_dir(&why);
+  if (dir < 0 && why == ldg_cache_none) return 0;
+  if (dir < 0) return refuse("the cache", why);
+  if (!strcmp(mode, "list")) return list(dir);
+  store_clear(dir);
+  return 0;
+}
+
+static void close_others(void) {
+#if defined(SYS_close_range)
+  if (syscall(SYS_close_range, 3u, ~0u, 0u) == 0) return;
+#endif
+  for (int fd = 3; fd < 1024; fd++) close(fd);
+}
+
+/* Nothing of the host's reaches the compiler, its files and its preloaded libraries least of all. The library in here must not ask
+ * for kernels while it is timed; to warm, it must, and of this program. */
+static void settle_down(const char *mode) {
+  static char self[4200];
+  close_others();
+  unsetenv("LD_PRELOAD");
+  const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (strcmp(mode, "warm") == 0) setenv("LADING_FORCE", "jit", 1), setenv("LADING_JIT", n > 0 ? self : "off", 1);
+  else setenv("LADING_JIT", "off", 1), unsetenv("LADING_FORCE");
+}
+
+int main(int argc, char **argv) {
+  const char *mode = argc > 1 ? argv[1] : "";
+  argc -= 2, argv += 2;
+  settle_down(mode);
+  if (argc > 0 && !strcmp(argv[0], "--")) argc--, argv++;
+  if (!strcmp(mode, "compile") && argc > 0) return compile(argc, argv);
+  if (!strcmp(mode, "warm") && argc > 0) return warm(argc, argv);
+  if ((!strcmp(mode, "list") || !strcmp(mode, "clear")) && argc == 0) return on_cache(mode);
+  if (!strcmp(mode, "path") && argc == 0) return path();
+  if (!strcmp(mode, "limits") && argc == 0) {
+    limit_myself();
+    for (;;) pause();
+  }
+  fputs(usage, stderr);
+  return 2;
+}

@@ -1,0 +1,16 @@
+/* plan_jit: tier 2. Puts itself in front of the jobs that a compiled kernel may beat; they run as planned until it is there. */
+#ifndef LDG_PLAN_JIT_H
+#define LDG_PLAN_JIT_H
+
+#include "plan.h"
+
+/* Does a plan that was forced so have kernels? Plans that are private to a test or to explain, and forced, have none. */
+bool ldg_jit_lets(const char *force);
+/* The job of a direction was chosen: wraps it where a kernel may pay. ERR_NOMEM. */
+int ldg_jit_wrap(ldg_step *s, int dir);
+/* Asks at once for all kernels of a plan that are predicted to gain anything. */
+void ldg_jit_warm(const ldg_plan *p);
+/* What the wrapper of a step, if it has one, knows; no line otherwise. */
+void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t);
+
+#endif

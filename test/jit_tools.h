@@ -1,0 +1,71 @@
+/* Shared by the tests of the kernels that are compiled at run time: a cache of their own, and waiting, which the library never does. */
+#ifndef TEST_JIT_TOOLS_H
+#define TEST_JIT_TOOLS_H
+
+#include "random_types.h"
+
+#include "api.h"
+#include "base_cpu.h"
+#include "gccjit/cache.h"
+#include "plan_jit.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline const char *helper_path(void) { return getenv("LADING_JIT_TESTED"); } /* lading-jit, or unset: it was not built */
+
+/* A folder for this test alone, before anything of the library is asked. The options are read once in a process. */
+static inline char *own_cache(const char *helper) {
+  static char folder[] = "/tmp/lading-test-jit-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  setenv("LADING_CACHE", folder, 1), setenv("LADING_JIT", helper, 1), setenv("LADING_FORCE", "jit", 1);
+  unsetenv("LADING_DUMP");
+  return folder;
+}
+
+static inline void drop_cache(const char *folder) {
+  char path[4096];
+  chmod(folder, 0700);
+  DIR *d = opendir(folder);
+  for (struct dirent *e; d && (e = readdir(d));) snprintf(path, sizeof path, "%s/%s", folder, e->d_name), unlink(path);
+  if (d) closedir(d);
+  rmdir(folder);
+}
+
+static inline void pause_ms(int ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL); }
+static inline bool settles(int seconds) {
+  for (int i = 0; i < seconds * 500; i++) {
+    if (ldg_jit_settled()) return true;
+    pause_ms(2);
+  }
+  return false;
+}
+
+static inline int count_text(const lading_type *t, const char *what) {
+  static char text[1 << 16];
+  int n = 0;
+  ck_assert_int_gt(lading_explain(t, 1, text, sizeof text), 0);
+  for (const char *at = text; (at = strstr(at, what)); at++) n++;
+  return n;
+}
+static inline void ask(const lading_type *t) {
+  const ldg_plan *p;
+  ck_assert_int_eq(ldg_api_plan(t, &p), LADING_OK);
+  ldg_jit_warm(p);
+}
+
+/* Fields that a kernel moves: n of up to `most` bytes, with gaps, some out of order, in items that do not touch. */
+static inline sample *fields(rng *r, int64_t n, int64_t most, int64_t width) {
+  int64_t at[64], len[64], p = 0;
+  for (int64_t i = 0; i < n; i++) p += width * rng_in(r, 1, 6), at[i] = p, len[i] = width * rng_in(r, 1, most), p += len[i];
+  for (int64_t i = n - 1; i > 0 && rng_in(r, 0, 3) == 0; i--) {
+    const int64_t k = rng_in(r, 0, i), t = at[i], u = len[i];
+    at[i] = at[k], len[i] = len[k], at[k] = t, len[k] = u;
+  }
+  return s_resized(s_hindexed(n, len, at, s_elem(LADING_BYTE)), 0, p + width * rng_in(r, 0, 3));
+}
+
+#endif

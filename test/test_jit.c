@@ -1,0 +1,174 @@
+/* jit: keys, cuts, and kernels of every level on every range. Cuts are tried for all levels; kernels are compiled for LADING_ISA. */
+#include "jit_tools.h"
+
+#include "gccjit/cut.h"
+
+static const char *const level_names[] = { "base", "v2", "v3", "v4", "v4+vbmi", "neon" };
+
+/* ---- keys and cuts ---- */
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Fields with distinct destinations, in any order on both sides. */
+static ldg_key random_key(rng *r) {
+  const char *level = level_names[rng_in(r, 0, COUNT_OF(level_names) - 1)];
+  ldg_key k = { .level = ldg_jit_level_of(level, strlen(level)) };
+  ldg_shape *s = &k.shape;
+  int64_t end[2] = { 0, 0 }, lo[2] = { INT64_MAX, INT64_MAX }, bytes = 0;
+  const int64_t width = rng_in(r, 0, 1) ? 4 : 1, most = rng_in(r, 0, 3) ? 20 : 150, far = rng_in(r, 0, 9) ? 9 : 700, jump = rng_in(r, 0, 9) ? 0 : rng_in(r, 1, 5);
+  for (const int64_t n = rng_in(r, 1, LDG_SHAPE_FIELDS); s->n < n && bytes < LDG_SHAPE_BYTES - width * most; s->n++) {
+    ldg_field *f = &s->field[s->n];
+    f->len = width * rng_in(r, 1, most), bytes += f->len;
+    f->src = end[0] + width * rng_in(r, 0, far) + (s->n == jump && jump ? 5000 : 0), f->dst = end[1] + width * rng_in(r, 0, 3);
+    end[0] = f->src + f->len, end[1] = f->dst + f->len;
+  }
+  for (int i = s->n - 1; i > 0 && rng_in(r, 0, 2) == 0; i--) {
+    const int j = (int)rng_in(r, 0, i);
+    if (s->field[i].len != s->field[j].len) continue;
+    const int64_t t = s->field[i].src;
+    s->field[i].src = s->field[j].src, s->field[j].src = t;
+  }
+  for (int i = 0; i < s->n; i++) lo[0] = least(lo[0], s->field[i].src), lo[1] = least(lo[1], s->field[i].dst);
+  for (int i = 0; i < s->n; i++) s->field[i].src -= lo[0], s->field[i].dst -= lo[1];
+  if (rng_in(r, 0, 2)) {
+    s->stride[0] = (end[0] - lo[0] + width * rng_in(r, 0, 9)) * (rng_in(r, 0, 3) ? 1 : -1);
+    s->stride[1] = (end[1] - lo[1] + width * rng_in(r, 0, 9)) * (rng_in(r, 0, 3) ? 1 : -1);
+  }
+  return k;
+}
+
+START_TEST(keys_read_back) {
+  rng r = rng_of(71);
+  char text[LDG_KEY_MAX], again[LDG_KEY_MAX];
+  for (int i = 0; i < 3000; i++) {
+    ldg_key k = random_key(&r), back;
+    ck_assert(ldg_key_print(&k, text));
+    ck_assert_msg(ldg_key_read(text, &back) && ldg_key_print(&back, again) && strcmp(text, again) == 0, "'%s' does not read back", text);
+    text[rng_in(&r, 0, (int64_t)strlen(text) - 1)] = (char)rng_in(&r, 32, 126); /* whatever it is now, no harm is done */
+    if (ldg_key_read(text, &back)) ck_assert(ldg_key_print(&back, again) && strcmp(text, again) == 0);
+  }
+}
+END_TEST
+
+START_TEST(keys_refused) {
+  static const char *const bad[] = { "", "v3", "v3 ", "v3 *", "v9 * 0>0:4", "v3 * 0>0:0", "v3 * 0>0:4 ", "v3 * 00>0:4", "v3 * 1>0:4", "v3 * 0>1:4", "v3 * 0>0:4 4>2:4",
+                                     "v3 0,0 0>0:4", "v3 -0,4 0>0:4", "v3 * 0>0:9999999", "v3 * 0>0:2049", "v3 * 0>0:4x", "v3 * -1>0:4", "v3 4 0>0:4", "v3  * 0>0:4" };
+  ldg_key k;
+  for (int64_t i = 0; i < COUNT_OF(bad); i++) ck_assert_msg(!ldg_key_read(bad[i], &k), "'%s' was taken", bad[i]);
+  ck_assert(ldg_key_read("v3 * 0>0:4", &k));
+}
+END_TEST
+
+/* Both sides of a cut, from offset lo on, and how often each byte of the destination was written. */
+typedef struct board { int64_t lo[2]; const char *src; char *dst; unsigned char *wrote; } board;
+
+static void play_shuffle(const ldg_cut *c, const board *b, const char *text) {
+  for (int i = 0; i < 64; i++) {
+    if (!(c->store >> i & 1)) continue;
+    const int w = c->lane[i] / 64, at = c->lane[i] % 64;
+    ck_assert_msg(w < c->windows && (c->load[w] >> at & 1), "%s: a lane that is not loaded", text);
+    b->dst[c->to + i - b->lo[1]] = b->src[c->from[w] + at - b->lo[0]], b->wrote[c->to + i - b->lo[1]]++;
+  }
+}
+static void play(const ldg_cut *c, const board *b, int width, const char *text) {
+  if (!c->width) { play_shuffle(c, b, text); return; }
+  ck_assert_msg(c->width <= width && (c->width & (c->width - 1)) == 0, "%s: a move of %d bytes", text, c->width);
+  for (int i = 0; i < c->width; i++) b->dst[c->to + i - b->lo[1]] = b->src[c->from[0] + i - b->lo[0]], b->wrote[c->to + i - b->lo[1]]++;
+}
+
+enum { SIDE = 1 << 20, NEAR = 4096 };
+static char from_side[SIDE], to_side[SIDE], want_side[SIDE];
+static unsigned char wrote[SIDE];
+
+/* Every page that is touched has a byte that is moved. */
+static void check_reads(const ldg_cut *c, const ldg_key *k, int64_t items, const char *text) {
+  for (int w = 0; w < c->windows && !c->masked && !c->width; w++) {
+    bool before = false, after = false; /* bytes within a page of the first and of the last that is read, on that side of it or at it */
+    for (int64_t i = 0; i < items; i++)
+      for (int f = 0; f < k->shape.n; f++) {
+        const int64_t a = k->shape.field[f].src + i * k->shape.stride[0], z = a + k->shape.field[f].len, first = c->from[w], last = first + 63;
+        before |= a <= first && z > first - NEAR, after |= z > last && a < last + NEAR;
+      }
+    ck_assert_msg(before && after, "%s: reads beyond what is there", text);
+  }
+}
+
+static void check_cuts(const ldg_key *k, ldg_cut_way way, int64_t items, const char *text) {
+  static ldg_cut cut[LDG_CUTS];
+  const int n = ldg_cut_group(k, way, items, cut);
+  const board b = { { -SIDE / 2, -SIDE / 2 }, from_side, to_side, wrote };
+  if (n < 0) return;
+  ck_assert_int_eq(n, ldg_cut_group(k, way, items, NULL));
+  memset(to_side, 0, SIDE), memset(want_side, 0, SIDE), memset(wrote, 0, SIDE);
+  for (int i = 0; i < n; i++) play(&cut[i], &b, k->level->width, text), check_reads(&cut[i], k, items, text);
+  for (int64_t i = 0; i < items; i++)
+    for (int f = 0; f < k->shape.n; f++) {
+      const ldg_field *x = &k->shape.field[f];
+      memcpy(want_side + SIDE / 2 + x->dst + i * k->shape.stride[1], from_side + SIDE / 2 + x->src + i * k->shape.stride[0], (size_t)x->len);
+      for (int64_t c = 0; c < x->len; c++) wrote[SIDE / 2 + x->dst + i * k->shape.stride[1] + c] |= 128;
+    }
+  ck_assert_msg(memcmp(to_side, want_side, SIDE) == 0, "%s: the cuts of %" PRId64 " iterations move other bytes", text, items);
+  bool stray = false;
+  for (int64_t i = 0; i < SIDE; i++) stray |= wrote[i] > 0 && wrote[i] <= 128;
+  ck_assert_msg(!stray, "%s: writes bytes that are not its own", text);
+}
+
+START_TEST(cuts_of_every_level) {
+  rng r = rng_of(72);
+  char text[LDG_KEY_MAX];
+  int together = 0;
+  for (int64_t i = 0; i < SIDE; i += 8) memcpy(from_side + i, &(uint64_t){ rng_next(&r) }, 8);
+  for (int i = 0; i < (TEST_ASAN ? 60 : 400); i++) {
+    const ldg_key k = random_key(&r);
+    ck_assert(ldg_key_print(&k, text));
+    for (int way = 0; way < LDG_CUT_WAYS; way++) {
+      const int64_t items = ldg_cut_items(&k, (ldg_cut_way)way);
+      check_cuts(&k, (ldg_cut_way)way, 1, text);
+      if (items > 1) check_cuts(&k, (ldg_cut_way)way, items, text), together++;
+    }
+  }
+  ck_assert_int_gt(together, 5);
+}
+END_TEST
+
+/* ---- kernels ---- */
+
+/* The layouts that kernels are for, and any others. */
+static sample *candidate(rng *r, int i) {
+  const int64_t width = i % 2 ? 4 : 1;
+  switch (i % 7) {
+  case 0: return fields(r, rng_in(r, 2, 5), 6, width);
+  case 1: return fields(r, rng_in(r, 6, 14), 9, width);
+  case 2: return fields(r, rng_in(r, 15, 40), 12, width);
+  case 3: return s_hvector(rng_in(r, 3, 9), 1, 700, s_hvector(rng_in(r, 9, 70), 1, rng_in(r, 93, 120), s_contiguous(92, s_elem(LADING_BYTE))));
+  case 4: return s_hvector(rng_in(r, 2, 9), 1, -900, fields(r, rng_in(r, 2, 9), 9, width));
+  case 5: return S_STRUCT(3, LIST(1, 9, 9), LIST(0, 8, 404), s_elem(LADING_FLOAT), s_resized(s_contiguous(10, s_elem(LADING_FLOAT)), 0, 44), s_elem(LADING_FLOAT));
+  default: return random_type(r, 4, 500);
+  }
+}
+
+enum { SAMPLES = TEST_ASAN || TEST_TSAN ? 7 : 14 };
+
+/* Whole items, so that jobs are run, and any ranges of them. */
+START_TEST(every_range) {
+  rng r = rng_of(73);
+  sample *s[SAMPLES];
+  int used = 0, waits = 0;
+  char *cache = own_cache(helper_path());
+  for (int i = 0; i < SAMPLES; i++) s[i] = candidate(&r, i), ask(s[i]->type);
+  ck_assert(settles(120));
+  for (int i = 0; i < SAMPLES; i++) {
+    used += count_text(s[i]->type, "tier 2"), waits += count_text(s[i]->type, "no kernel came");
+    for (int k = 0; k < 6; k++) check_moves(s[i], rng_in(&r, 1, k < 3 ? 4 : 150), &r);
+    sample_free(s[i]);
+  }
+  ck_assert_msg(used >= SAMPLES && waits == 0, "%d kernels were used, %d did not come (%s)", used, waits, ldg_cpu_isa());
+  drop_cache(cache);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range); /* the others are about all levels */
+  if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level);
+  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, every_range);
+}
