@@ -410,6 +410,62 @@ LADING_API int lading_ipc_export(const void *device_ptr, lading_ipc *out);
 LADING_API int lading_ipc_open(const lading_ipc *token, void **ptr);
 LADING_API int lading_ipc_close(void *ptr);
 
+/* ---- batches: many works, one launch ------------------------------------------------------------------------------------- */
+
+/* A batch collects works for a queue and starts them together, in one launch of a kernel that runs them all, or on a "host" queue in
+ * one call of a parallel-for. Every request is done by itself, not with the launch that it was in. A request that was not started yet
+ * is not in the queue: works that are enqueued meanwhile come first. Requests may be of any types, kinds, ops and lengths; one that
+ * writes what another one touches is started after it, and the result is that of the order in which they were added.
+ *
+ * When it is time to start, the model decides: at 512 KiB, and when the requests together have waited as long as a launch takes while
+ * nothing is under way, which is at most twice as much launching and waiting as somebody would need who knew what will still come.
+ * Nothing happens between calls: add, flush, test and wait look after it. */
+enum { LADING_BATCH_MODEL, LADING_BATCH_MANUAL }; /* policy; MANUAL: flush, wait and a conflict start requests, nothing else does */
+typedef struct lading_batch_attr {
+  int64_t slots;               /* requests not yet done, at most; rounded up to a power of two, 2^20 at most. 0: 256 */
+  int64_t flush_bytes;         /* so many are started at once. 0: 512 KiB */
+  int64_t max_age_ns;          /* nobody waits longer, if anybody calls. 0: 20 times a launch */
+  int policy;
+  int64_t send_ns, send_rate;  /* what the network takes for each message that is packed here, ns and bytes a second; 0: no time */
+  lading_parallel_for *pf;     /* of a "host" queue, on at most `ways` threads; its body calls no function of the batch. NULL: this one */
+  void *ctx;
+  int64_t ways;
+} lading_batch_attr;
+typedef struct lading_batch lading_batch;
+
+/* attr NULL: zeros. The queue outlives the batch; both belong to the process that made them. ERR_ARG, ERR_NOMEM, ERR_DEVICE. */
+LADING_API int lading_batch_create(lading_queue *queue, const lading_batch_attr *attr, lading_batch **out);
+/* Starts what waits, and returns when all of it is done; no other call is under way. NULL: no-op. */
+LADING_API void lading_batch_free(lading_batch *batch);
+
+#define LADING_BATCH_FULL 2
+
+/* LADING_OK: the work is taken; *out, unless NULL, is its request, a number that no other request of the batch ever has. The types may
+ * be freed, the buffers are the library's until it is done. LADING_BATCH_FULL: not taken, too many are under way, or have failed and
+ * nobody asked; enqueue it, or wait for another one. Errors are those of lading_enqueue for its arguments; nothing was taken. */
+LADING_API int lading_batch_add(lading_batch *batch, const lading_work *work, lading_request *out);
+/* n requests, counted from here, come one after the other: they are cut into launches so that the last one is sent earliest, as send_ns
+ * and send_rate say; within 5 % of the best row of launches. With n == 0 the rest is unknown again. ERR_ARG: n < 0. */
+LADING_API int lading_batch_expect(lading_batch *batch, int64_t n);
+/* Starts what waits. The error of a request that was added with out == NULL is returned by the first flush that knows of it, one of
+ * several; all others are told by test and wait. */
+LADING_API int lading_batch_flush(lading_batch *batch);
+/* Whether the request is done, and how it ended: LADING_OK or its error, such as ERR_DEVICE when it could not be launched or the
+ * device is lost; what it wrote is then undefined. An error is told until the slot has a later request. wait starts the request, if
+ * it was not, and returns when it is done. ERR_ARG: no request of this batch. */
+LADING_API int lading_batch_test(lading_batch *batch, lading_request request, bool *done);
+LADING_API int lading_batch_wait(lading_batch *batch, lading_request request);
+
+typedef struct lading_batch_counts {
+  int64_t requests, launches;
+  int64_t alone;                                            /* requests that no kernel shares, with a launch of their own */
+  int64_t full;                                             /* not taken */
+  int64_t failed;
+  int64_t waiting;                                          /* now, not started */
+  int64_t by_caller, by_wait, by_order, by_count, by_bytes, by_age, by_rent; /* why they were started: flush, wait, a conflict, rules */
+} lading_batch_counts;
+LADING_API int lading_batch_stats(lading_batch *batch, lading_batch_counts *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -35,6 +35,8 @@ static bool find(const char *name, const ldg_device **out) {
   return false;
 }
 
+bool ldg_queue_is_host(const lading_queue *q) { return !q->dev; }
+
 int ldg_queue_device_count(const char *backend, int *n) {
   const ldg_device *dev = NULL;
   if (!is_host(backend) && !find(backend, &dev)) return LADING_ERR_ARG;

@@ -18,6 +18,7 @@ typedef struct ldg_work {
 /* `base` is the place of stream byte 0. */
 ldg_side ldg_queue_packed(const char *base, int64_t bytes);
 
+bool ldg_queue_is_host(const lading_queue *q);
 int ldg_queue_device_count(const char *backend, int *n);    /* ERR_ARG */
 int ldg_queue_mem_query(const void *at, lading_mem *out);
 int ldg_queue_wrap(const char *backend, void *stream, lading_queue **out);
