@@ -73,8 +73,8 @@ typedef struct ldg_device {
   int (*sync)(ldg_lane *l);                                                 /* waits */
   bool (*reaches)(const ldg_lane *l, lading_memkind kind);                  /* whether kernels may touch that memory */
   int (*copy)(ldg_lane *l, void *dst, const void *src, int64_t n);          /* memory of any kind that reaches() admits */
-  int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);    /* n <= LDG_CARGO_OWN; first is set here. ordered: one after the other */
-  int (*transpose)(ldg_lane *l, const ldg_cargo *cargo);                    /* NEST of two dims or more, dim[0] dense at one side, dim[1] at the other */
+  int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);    /* n <= LDG_CARGO_OWN of one form, and all of them moves or reductions; first is set there. ordered: by one thread */
+  int (*transpose)(ldg_lane *l, const ldg_cargo *cargo);                    /* a NARROW move, a unit a block, dim[0] dense at the source and dim[1] at the destination */
   /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and then kept. */
   int (*table)(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out);
   int (*call)(ldg_lane *l, void (*fn)(void *arg), void *arg);               /* on a thread of the driver's, which fn may not call */
