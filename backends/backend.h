@@ -8,6 +8,7 @@
 #ifndef LDG_BACKEND_H
 #define LDG_BACKEND_H
 
+#include "cargo.h"
 #include "nest.h"
 
 #define LDG_JOB_OWN 16
@@ -49,5 +50,43 @@ typedef struct ldg_backend {
 } ldg_backend;
 
 extern const ldg_backend ldg_backend_host;
+
+/* ---- devices: places whose work is ordered by queues ----------------------------------------------------------------
+ *
+ * A lane is one such queue: a stream of the caller, or one of its own. What is given to a lane runs later, in order; nothing
+ * here waits but where it says so, and the caller's current device and context stay as they are. A lane is not locked.
+ * Errors: ERR_DEVICE for what the driver refuses, ERR_NOMEM, and what a function says.
+ */
+typedef struct ldg_lane ldg_lane;
+/* Fills the `bytes` that table() asked for. */
+typedef void ldg_table_fill(void *arg, void *to);
+/* A piece of pinned memory that kernels reach at the same address. */
+typedef struct ldg_chunk { char *at; int64_t bytes; } ldg_chunk;
+
+typedef struct ldg_device {
+  const char *name;
+  int (*count)(void);                                                       /* of devices; 0: no driver */
+  int (*query)(const void *at, lading_mem *out);                            /* HOST for what the driver does not know */
+  int (*create)(int device, ldg_lane **out);                                /* ERR_ARG: no such device */
+  int (*wrap)(void *stream, ldg_lane **out);                                /* the stream outlives the lane */
+  void (*destroy)(ldg_lane *l);                                             /* work goes on */
+  int (*sync)(ldg_lane *l);                                                 /* waits */
+  bool (*reaches)(const ldg_lane *l, lading_memkind kind);                  /* whether kernels may touch that memory */
+  int (*copy)(ldg_lane *l, void *dst, const void *src, int64_t n);          /* memory of any kind that reaches() admits */
+  int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);    /* n <= LDG_CARGO_OWN of one form, and all of them moves or reductions; first is set there. ordered: by one thread */
+  int (*transpose)(ldg_lane *l, const ldg_cargo *cargo);                    /* a NARROW move, a unit a block, dim[0] dense at the source and dim[1] at the destination */
+  /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and then kept. */
+  int (*table)(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out);
+  int (*call)(ldg_lane *l, void (*fn)(void *arg), void *arg);               /* on a thread of the driver's, which fn may not call */
+  int (*borrow)(ldg_lane *l, int64_t bytes, ldg_chunk *out);                /* fewer bytes, maybe. Waits while all are lent */
+  void (*give_back)(ldg_lane *l, ldg_chunk chunk);                          /* also from call() */
+  int (*mark)(ldg_lane *l, int64_t n);                                      /* n counts up: behind all that was given to the lane so far */
+  int (*passed)(ldg_lane *l, int64_t n, bool wait, int64_t *upto);          /* *upto >= n: it was reached, as were all up to there */
+  int (*ipc_export)(const void *at, lading_ipc *out);                       /* ERR_UNSUPPORTED: no memory to be exported */
+  int (*ipc_open)(const lading_ipc *token, void **out);
+  int (*ipc_close)(void *at);                                               /* ERR_ARG: not from ipc_open */
+} ldg_device;
+
+extern const ldg_device ldg_device_cuda, ldg_device_hip; /* where the build has them: LDG_CUDA, LDG_HIP */
 
 #endif

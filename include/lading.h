@@ -350,6 +350,66 @@ LADING_API int lading_xpmem_withdraw(const lading_xpmem *token);
 LADING_API int lading_xpmem_attach(const lading_xpmem *token, void **local, int64_t *bytes, void **handle);
 LADING_API int lading_xpmem_detach(void *local, void *handle);
 
+/* ---- devices ------------------------------------------------------------------------------------------------------------ */
+
+/* Backends by name: "cuda", "hip", and "host", which is this process and always there, so that one code runs everywhere; "fake", a
+ * device of tests, never is. Drivers are loaded at first use, nothing is created on a device that is not used, and the caller's
+ * current device and context stay what they are. */
+
+/* *n devices; 0: no driver, or not in this build. "host" has one. ERR_ARG: no such name. */
+LADING_API int lading_device_count(const char *backend, int *n);
+
+typedef enum lading_memkind { LADING_MEM_UNKNOWN, LADING_MEM_HOST, LADING_MEM_PINNED, LADING_MEM_DEVICE, LADING_MEM_MANAGED } lading_memkind;
+typedef struct lading_mem { lading_memkind kind; int device; } lading_mem; /* a hint; zeros: the driver is asked, which takes longer than a launch */
+/* What kind of memory is at that address, and of which device (-1: the host). What no driver knows is HOST. */
+LADING_API int lading_mem_query(const void *at, lading_mem *out);
+
+/* Ordered work on one device. wrap: the caller's cudaStream_t or hipStream_t by value, which has to outlive the queue; NULL is the
+ * default stream of the current device. create: a stream of its own. "host": work is done when its enqueue returns. A queue may be
+ * used by several threads, and belongs to the process that made it. free does not wait for work under way. ERR_ARG (no such backend or device), ERR_DEVICE (also: no driver),
+ * ERR_NOMEM. */
+typedef struct lading_queue lading_queue;
+LADING_API int lading_queue_wrap(const char *backend, void *native_stream, lading_queue **out);
+LADING_API int lading_queue_create(const char *backend, int device, lading_queue **out);
+LADING_API void lading_queue_free(lading_queue *queue); /* NULL: no-op */
+LADING_API int lading_queue_sync(lading_queue *queue);  /* waits for all of it; ERR_DEVICE when some of it failed */
+
+typedef enum lading_work_kind { LADING_WORK_PACK, LADING_WORK_UNPACK, LADING_WORK_COPY } lading_work_kind;
+/* One operation, as lading_pack_op, lading_unpack_op and lading_copy_op take it; zero-initialize, and fill what applies. */
+typedef struct lading_work {
+  lading_work_kind kind;
+  lading_op op;                               /* LADING_REPLACE moves */
+  const lading_type *src_type, *dst_type;     /* the packed side has none */
+  int64_t src_count, dst_count;
+  const void *src;                            /* buffers; of the packed side, the place of byte lo */
+  void *dst;
+  int64_t lo, hi;
+  lading_mem src_mem, dst_mem;                /* with an absolute type (its buffer is NULL) and no hint, every member is asked for by itself */
+} lading_work;
+typedef uint64_t lading_request;
+
+/* Puts the work behind what is in the queue, and returns; the types may be freed. One run on both sides is one copy of the driver,
+ * all else one kernel. A type that is no nest of loops has a table in the device's memory, which its first use there fills and waits
+ * for. Memory that the device does not reach goes through pinned memory of the library, of which there is a bounded amount: when all
+ * of it is in use, this call waits for some. Bytes that coincide in the destination are written by one thread, slowly.
+ * *out, unless NULL: for test and wait. Errors are those of the call for host memory, and nothing was enqueued; ERR_DEVICE (also:
+ * device memory on a "host" queue), and then of what was enqueued before it nothing is undone; ERR_UNSUPPORTED: a reduction of long
+ * doubles, or of elements of several kinds that coincide, by a device. */
+LADING_API int lading_enqueue(lading_queue *queue, const lading_work *work, lading_request *out);
+/* Whether everything up to that request is done. ERR_ARG: not of this queue; ERR_DEVICE: the device failed. */
+LADING_API int lading_test(lading_queue *queue, lading_request request, bool *done);
+LADING_API int lading_wait(lading_queue *queue, lading_request request);
+
+/* Device memory of one process, used in another one on the same machine (CUDA and HIP IPC). export: a token for the address, which
+ * may be inside of an allocation; send it in any way. open: where those bytes are here, for the current device; opened once a buffer,
+ * however often it is asked for, and in the process that exported it, that address itself. close: one for each open; what is not open any more
+ * stays mapped until room is needed. The owner frees the memory after everybody closed it. ERR_UNSUPPORTED: memory that the driver
+ * does not export, such as of pools; ERR_FORMAT: no token; ERR_ARG: not open; ERR_DEVICE. */
+typedef struct lading_ipc { unsigned char bytes[128]; } lading_ipc;
+LADING_API int lading_ipc_export(const void *device_ptr, lading_ipc *out);
+LADING_API int lading_ipc_open(const lading_ipc *token, void **ptr);
+LADING_API int lading_ipc_close(void *ptr);
+
 #ifdef __cplusplus
 }
 #endif
