@@ -1,7 +1,7 @@
 /* cargo: what one launch on a device moves, as plain data that host and device code read alike.
  *
  * A cargo moves units [lo, hi) of a stream from one place to another; a unit is one word, or one element of a reduction. It
- * has one of two forms. A NEST is loops with a stride on both sides. TREES finds every word by going down the trees of both
+ * has one of these forms: NARROW and WIDE nests are loops with a stride on both sides; TREES finds every word by going down the trees of both
  * layouts, from their images in device memory: it never refuses, and an image is as long as the description, not as the list
  * of its blocks. No word is split: it divides all blocks, strides and offsets of both sides.
  */
@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* x / n as a multiplication and a shift, for 0 <= x < 2^63, or in a narrow cargo < 2^31. magic 0: n is 1. */
+/* x / n as a multiplication and a shift, for 0 <= x < 2^63, or in a NARROW cargo < 2^31. magic 0: n is 1. */
 typedef struct ldg_divisor { int64_t n; uint64_t magic; int64_t shift; } ldg_divisor;
 
 #define LDG_CARGO_DIMS 8
@@ -24,29 +24,27 @@ typedef struct ldg_cargo_side { const int64_t *image; ldg_divisor item; int64_t 
 /* Unit 0 is at stream byte `from`. */
 typedef struct ldg_cargo_trees { ldg_cargo_side side[2]; int64_t from; } ldg_cargo_trees;
 
-enum { LDG_FORM_NEST, LDG_FORM_TREES };
+/* A kernel each. NARROW: a nest of fewer than 2^31 units, counted in 32 bits; WIDE: any nest. */
+enum { LDG_FORM_NARROW, LDG_FORM_WIDE, LDG_FORM_TREES, LDG_FORMS };
 
 typedef struct ldg_cargo {
   int64_t first;          /* tile of the launch from which on it is this cargo's; those of its neighbours bound it */
   int64_t lo, hi;         /* units, 0 <= lo < hi */
-  const char *src;        /* places of stream byte 0; of a NEST, of its first block */
+  const char *src;        /* places of stream byte 0; of a nest, of its first block */
   char *dst;
   int32_t form, word;     /* bytes of a load or store: 1, 2, 4, 8, 16 */
   int32_t unit;           /* bytes: the word's, or the element's, which words divide */
-  int32_t nd, narrow;     /* dims of a NEST; narrow: its units are fewer than 2^31 */
+  int32_t nd;             /* dims of a nest */
   int32_t op, elem;       /* lading_op, lading_elem; LADING_REPLACE moves words */
   union { ldg_cargo_nest nest; ldg_cargo_trees trees; } as;
 } ldg_cargo;
 
-/* The argument of the kernels. Tile t of the launch is tile t - first of the last cargo whose first <= t. */
+/* The argument of the kernels. Tile t of the launch is tile t - first of the last cargo whose first <= t. Tiles of units are what
+ * a block of threads does at once; those of a transpose are squares of dim[0] by dim[1], the first square inside of all outer dims. */
 #define LDG_CARGO_OWN 8
-#define LDG_TILE 1024     /* units in a tile */
-typedef struct ldg_cargo_args {
-  int64_t tiles;
-  int32_t n, pad;
-  const ldg_cargo *many;  /* n of them in device memory, or NULL: own[] */
-  ldg_cargo own[LDG_CARGO_OWN];
-} ldg_cargo_args;
+#define LDG_TILE 1024     /* units */
+#define LDG_SQUARE 32     /* a side of it, in units */
+typedef struct ldg_cargo_args { int64_t tiles, n; ldg_cargo cargo[LDG_CARGO_OWN]; } ldg_cargo_args;
 
 /* An image is a tree as words: nodes, that name each other and their lists by index of word; the root is at 0. */
 enum { LDG_IMAGE_BYTES, LDG_IMAGE_REPEAT, LDG_IMAGE_BLOCKS, LDG_IMAGE_JOIN };

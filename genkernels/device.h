@@ -15,24 +15,31 @@
 
 #define LDG_BLOCK_MAX 256
 
-#if defined(__CUDACC__) || defined(__HIPCC__)
+#if defined(__CUDACC__) || defined(__HIP__)
 #define LDG_ON_DEVICE 1
 #else
 #define LDG_ON_DEVICE 0
 #endif
 
-#if defined(__HIPCC__)
-#include <hip/hip_runtime.h>
-#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#if defined(__HIP__)
+/* Kernels need nothing of ROCm: the words of the language are the compiler's, so any clang with this target makes them. */
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(n) __attribute__((amdgpu_flat_work_group_size(1, n)))
+#define __align__(n) __attribute__((aligned(n)))
+#endif
 
 #if LDG_ON_DEVICE
 
 #define LDG_DEVICE static __device__ __forceinline__
 /* nvcc knows how to leave the parameter where it is, even if its address is taken; clang finds out by itself. */
-#if defined(__HIPCC__)
+#if defined(__HIP__)
 #define LDG_PARAM(T) const T
 #else
 #define LDG_PARAM(T) const __grid_constant__ T
@@ -44,27 +51,42 @@
   }                                                                                                             \
   LDG_DEVICE void ldg_body_##name(const args_struct *a)
 
-#define LDG_TID ((uint32_t)threadIdx.x)
-#define LDG_BID ((uint32_t)blockIdx.x)
-#define LDG_BLOCK_DIM ((uint32_t)blockDim.x)
-#define LDG_GRID_DIM ((uint32_t)gridDim.x)
-#define LDG_SYNC() __syncthreads()
 #define LDG_SHARED(type, name, count) __shared__ type name[count]
 #define LDG_PRAGMA(text) _Pragma(#text)
 #define LDG_UNROLL(n) LDG_PRAGMA(unroll n)
 #define LDG_LOAD(T, p) (*(const T *)(p))
 #define LDG_STORE(T, p, v) (*(T *)(p) = (v))
 
-/* Both return what was there before; other blocks see them in some order, and nothing else is ordered by them. */
-LDG_DEVICE uint64_t ldg_dev_atomic_add64(uint64_t *p, uint64_t n) {
-  return atomicAdd((unsigned long long *)p, (unsigned long long)n);
+/* Atomics return what was there before; other blocks see them in some order, and nothing else is ordered by them. */
+#if defined(__HIP__)
+#define LDG_TID ((uint32_t)__builtin_amdgcn_workitem_id_x())
+#define LDG_BID ((uint32_t)__builtin_amdgcn_workgroup_id_x())
+#define LDG_BLOCK_DIM ((uint32_t)__builtin_amdgcn_workgroup_size_x())
+#define LDG_GRID_DIM (__builtin_amdgcn_grid_size_x() / LDG_BLOCK_DIM) /* in threads, there */
+LDG_DEVICE void ldg_dev_sync(void) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
+#define LDG_SYNC() ldg_dev_sync()
+LDG_DEVICE uint64_t ldg_dev_atomic_add64(uint64_t *p, uint64_t n) { return __hip_atomic_fetch_add(p, n, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }
+LDG_DEVICE uint32_t ldg_dev_atomic_sub32(uint32_t *p, uint32_t n) { return __hip_atomic_fetch_add(p, 0 - n, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }
+LDG_DEVICE void ldg_dev_fence_system(void) { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); } /* "": the scope of the system */
+LDG_DEVICE uint64_t ldg_dev_mulhi64(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b >> 64); } /* the upper half of a * b */
+#else
+#define LDG_TID ((uint32_t)threadIdx.x)
+#define LDG_BID ((uint32_t)blockIdx.x)
+#define LDG_BLOCK_DIM ((uint32_t)blockDim.x)
+#define LDG_GRID_DIM ((uint32_t)gridDim.x)
+#define LDG_SYNC() __syncthreads()
+LDG_DEVICE uint64_t ldg_dev_atomic_add64(uint64_t *p, uint64_t n) { return atomicAdd((unsigned long long *)p, (unsigned long long)n); }
 LDG_DEVICE uint32_t ldg_dev_atomic_sub32(uint32_t *p, uint32_t n) { return atomicSub((unsigned int *)p, (unsigned int)n); }
 LDG_DEVICE void ldg_dev_fence_system(void) { __threadfence_system(); }
+LDG_DEVICE uint64_t ldg_dev_mulhi64(uint64_t a, uint64_t b) { return __umul64hi(a, b); }
+#endif
 /* A word in pinned memory that the host polls: what was written before is seen by who sees the word. */
-LDG_DEVICE void ldg_dev_publish64(uint64_t *p, uint64_t v) { __threadfence_system(); *(volatile uint64_t *)p = v; }
-LDG_DEVICE void ldg_dev_publish32(uint32_t *p, uint32_t v) { __threadfence_system(); *(volatile uint32_t *)p = v; }
-LDG_DEVICE uint64_t ldg_dev_mulhi64(uint64_t a, uint64_t b) { return __umul64hi(a, b); } /* the upper half of a * b */
+LDG_DEVICE void ldg_dev_publish64(uint64_t *p, uint64_t v) { ldg_dev_fence_system(); *(volatile uint64_t *)p = v; }
+LDG_DEVICE void ldg_dev_publish32(uint32_t *p, uint32_t v) { ldg_dev_fence_system(); *(volatile uint32_t *)p = v; }
 
 #else /* the host: test/fake/ */
 

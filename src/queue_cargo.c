@@ -42,15 +42,16 @@ static int depart(shipment *s) {
 }
 
 static int load(shipment *s, const ldg_cargo *c) {
-  const int e = s->n == LDG_CARGO_OWN ? depart(s) : LADING_OK;
+  const bool full = s->n == LDG_CARGO_OWN || (s->n && s->cargo[0].form != c->form);
+  const int e = full ? depart(s) : LADING_OK;
   if (!e && c->lo < c->hi) s->cargo[s->n++] = *c;
   return e;
 }
 
-static ldg_cargo blank(const shipment *s, int form) {
+static ldg_cargo blank(const shipment *s) {
   ldg_cargo c;
   memset(&c, 0, sizeof c);
-  c.form = form, c.op = s->op ? (int32_t)s->work->reduction.op : LADING_REPLACE;
+  c.op = s->op ? (int32_t)s->work->reduction.op : LADING_REPLACE;
   return c;
 }
 
@@ -59,10 +60,11 @@ static ldg_cargo blank(const shipment *s, int form) {
 /* Bytes [lo, hi) of the nest, with units of that many bytes and words that divide them. */
 static void nest_cargo(ldg_cargo *c, const ldg_nest *n, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
   c->word = word, c->unit = (int32_t)unit, c->lo = lo / unit, c->hi = hi / unit, c->nd = n->nd;
-  c->narrow = c->hi < INT32_MAX;
-  c->as.nest.block = ldg_queue_divisor(n->block / unit, c->narrow);
+  const bool narrow = c->hi < INT32_MAX;
+  c->form = narrow ? LDG_FORM_NARROW : LDG_FORM_WIDE;
+  c->as.nest.block = ldg_queue_divisor(n->block / unit, narrow);
   for (int k = 0; k < n->nd; k++)
-    c->as.nest.dim[k] = (ldg_cargo_dim){ ldg_queue_divisor(k < n->nd - 1 ? n->dim[k].n : 1, c->narrow), n->dim[k].src, n->dim[k].dst };
+    c->as.nest.dim[k] = (ldg_cargo_dim){ ldg_queue_divisor(k < n->nd - 1 ? n->dim[k].n : 1, narrow), n->dim[k].src, n->dim[k].dst };
 }
 
 static uint64_t nest_bits(const ldg_nest *n) {
@@ -95,7 +97,7 @@ static int load_nest(shipment *s, ldg_cargo c, const ldg_nest *n, uint64_t bits)
 /* *done: both layouts refine to one nest, of whole elements. */
 static int by_nest(shipment *s, bool *done) {
   const ldg_side *a = &s->work->side[LDG_SRC], *b = &s->work->side[LDG_DST];
-  ldg_cargo c = blank(s, LDG_FORM_NEST);
+  ldg_cargo c = blank(s);
   ldg_nest n;
   int64_t from, to;
   *done = ldg_nest_common(a->rep, a->extent, b->rep, b->extent, s->work->hi, &n, &from, &to) && !(s->op && n.block % s->op->size);
@@ -134,11 +136,11 @@ static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
 /* Bytes [lo, hi) of the stream, one after the other. */
 static void tree_cargo(ldg_cargo *c, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
   c->word = word, c->unit = (int32_t)unit, c->lo = 0, c->hi = (hi - lo) / unit;
-  c->as.trees.from = lo;
+  c->form = LDG_FORM_TREES, c->as.trees.from = lo;
 }
 
 static int by_trees(shipment *s) {
-  ldg_cargo c = blank(s, LDG_FORM_TREES);
+  ldg_cargo c = blank(s);
   const int64_t lo = s->work->lo, hi = s->work->hi;
   uint64_t bits = 0;
   int e = load_side(s, &c, LDG_SRC, &bits);

@@ -28,7 +28,7 @@ LAYERS = {
     "queue": LEFT_OF_PLAN + " plan backend exec queue",
     "api": LEFT_OF_PLAN + " plan backend exec wire peer direct queue batch api",
     "compat": "api compat",  # src/compat/: the interfaces of other engines, over ours
-    "backend": "base nest",
+    "backend": "base nest backend",
     "host": "base nest backend host generated",
     "device": "base nest backend device",  # what vendors share
     "cuda": "base nest backend device cuda",
