@@ -63,6 +63,13 @@ typedef void ldg_table_fill(void *arg, void *to);
 /* A piece of pinned memory that kernels reach at the same address. */
 typedef struct ldg_chunk { char *at; int64_t bytes; void *home; } ldg_chunk;
 
+/* What fused launches of a lane use: pinned words and pages, and room for the pages in the device's memory. */
+typedef struct ldg_fuser {
+  uint64_t *words;
+  ldg_fused_page *page;              /* LDG_FUSED_PAGES of them */
+  uint64_t there;                    /* where the device has them */
+} ldg_fuser;
+
 typedef struct ldg_device ldg_device;
 struct ldg_device {
   const char *name;
@@ -87,6 +94,13 @@ struct ldg_device {
   void (*give_back)(ldg_chunk chunk);                                       /* also from call() */
   int (*mark)(ldg_lane *l, int64_t n);                                      /* n counts up: behind all that was given to the lane so far */
   int (*passed)(ldg_lane *l, int64_t n, bool wait, int64_t *upto);          /* *upto >= n: it was reached, as were all up to there */
+  /* So many words, all 0. On an error there is nothing to close */
+  int (*fuse_open)(ldg_lane *l, int64_t words, ldg_fuser *out);
+  void (*fuse_close)(ldg_lane *l, ldg_fuser *f);                            /* waits for the lane */
+  /* One launch for the n cargos of that page, which stays as it is until all of its words were written */
+  int (*fuse)(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles);
+  /* Never waits: whether the stream is recorded into a graph, whether all was done; NULL: not asked for. ERR_DEVICE: it failed */
+  int (*look)(ldg_lane *l, bool *recorded, bool *idle);
   int (*ipc_export)(const ldg_device *d, const void *at, lading_ipc *out);  /* ERR_UNSUPPORTED: no memory to be exported */
   int (*ipc_open)(const ldg_device *d, const lading_ipc *token, void **out); /* ERR_FORMAT: not of this backend */
   int (*ipc_close)(const ldg_device *d, void *at);                          /* ERR_ARG: not from ipc_open */

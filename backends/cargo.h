@@ -46,6 +46,18 @@ typedef struct ldg_cargo {
 #define LDG_SQUARE 32     /* a side of it, in units */
 typedef struct ldg_cargo_args { int64_t tiles, n; ldg_cargo cargo[LDG_CARGO_OWN]; } ldg_cargo_args;
 
+/* Fused launches: cargos of many requests, of any forms, by one kernel. Tile t is cargo i's when start[i].first <= t, i the last such;
+ * whoever is done with a tile takes it off its request's `left`, and the last one writes the request's id to its word. */
+enum { LDG_FUSED_REQUESTS = 64, LDG_FUSED_CARGOS = 128, LDG_FUSED_PAGES = 16 };
+typedef struct ldg_fused_end { uint64_t *word; uint64_t id; uint32_t left, pad; } ldg_fused_end; /* word NULL: nobody asks */
+typedef struct ldg_fused_start { int64_t first, end; } ldg_fused_start;                          /* tile; index of its request's end */
+typedef struct ldg_fused_page {
+  ldg_fused_end end[LDG_FUSED_REQUESTS];
+  ldg_fused_start start[LDG_FUSED_CARGOS];
+  ldg_cargo cargo[LDG_FUSED_CARGOS]; /* last: only those that are there travel */
+} ldg_fused_page;
+typedef struct ldg_fused_args { int64_t tiles, n; ldg_fused_page *page; } ldg_fused_args; /* n cargos */
+
 /* An image is a tree as words: nodes, that name each other and their lists by index of word; the root is at 0. */
 enum { LDG_IMAGE_BYTES, LDG_IMAGE_REPEAT, LDG_IMAGE_BLOCKS, LDG_IMAGE_JOIN };
 typedef struct ldg_image_node {

@@ -60,3 +60,45 @@ LDG_KERNEL(transpose, ldg_cargo_args) {
     }
   }
 }
+
+/* ---- fused: tiles of many requests; the last tile of a request says so ---- */
+
+/* The last cargo that starts at or before the tile. */
+LDG_DEVICE int64_t ldg_dev_fused_cargo(const ldg_fused_args *a, int64_t t) {
+  int64_t lo = 0;
+  for (int64_t n = a->n; n > 1;) {
+    const int64_t half = n / 2;
+    if (LDG_LOAD(int64_t, &a->page->start[lo + half].first) <= t) lo += half;
+    n -= half;
+  }
+  return lo;
+}
+
+LDG_DEVICE void ldg_dev_any_tile(const ldg_cargo *c, int64_t t) {
+  if (c->op != LADING_REPLACE) ldg_dev_reduce_tile(c, t);
+  else if (c->form == LDG_FORM_NARROW) ldg_dev_tile_narrow(c, t);
+  else if (c->form == LDG_FORM_WIDE) ldg_dev_tile_wide(c, t);
+  else ldg_dev_tile_trees(c, t);
+}
+
+/* By one thread, when the whole block has written its tile. The fence puts that before the count, and whoever counts to the end
+ * has seen all of them count: the fence of the system in publish then covers what all blocks wrote. */
+LDG_DEVICE void ldg_dev_fused_end(ldg_fused_end *e) {
+  ldg_dev_fence();
+  if (ldg_dev_atomic_sub32(&e->left, 1) != 1) return;
+  uint64_t *const word = (uint64_t *)(uintptr_t)LDG_LOAD(uint64_t, &e->word);
+  if (word) ldg_dev_publish64(word, LDG_LOAD(uint64_t, &e->id));
+}
+
+LDG_KERNEL(fused, ldg_fused_args) {
+  LDG_SHARED(ldg_cargo, c, 1); /* read once, by all */
+  for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) {
+    const int64_t i = ldg_dev_fused_cargo(a, t);
+    for (uint32_t k = LDG_TID; k < sizeof(ldg_cargo) / 8; k += LDG_BLOCK_DIM)
+      ((uint64_t *)c)[k] = LDG_LOAD(uint64_t, (const uint64_t *)&a->page->cargo[i] + k);
+    LDG_SYNC();
+    ldg_dev_any_tile(c, t - LDG_LOAD(int64_t, &a->page->start[i].first));
+    LDG_SYNC();
+    if (LDG_TID == 0) ldg_dev_fused_end(&a->page->end[LDG_LOAD(int64_t, &a->page->start[i].end)]);
+  }
+}

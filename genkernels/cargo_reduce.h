@@ -106,7 +106,7 @@ LDG_DEVICE void ldg_dev_reduce_unit(const ldg_cargo *c, int64_t x) {
   for (int k = 0; k < c->unit; k += c->word) ldg_dev_write(ldg_dev_word_at(c, x, unit, k).dst, c->word, ldg_dev_extract(&d, k));
 }
 
-LDG_DEVICE void ldg_dev_reduce_tile(const ldg_cargo *c, int64_t t) {
+LDG_OUTLINE void ldg_dev_reduce_tile(const ldg_cargo *c, int64_t t) {
   const int64_t x = c->lo + t * LDG_TILE;
   for (int64_t i = LDG_TID; i < LDG_TILE && x + i < c->hi; i += LDG_BLOCK_DIM) ldg_dev_reduce_unit(c, x + i);
 }

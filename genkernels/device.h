@@ -31,6 +31,7 @@
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
 #define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(n) __attribute__((amdgpu_flat_work_group_size(1, n)))
 #define __align__(n) __attribute__((aligned(n)))
 #endif
@@ -38,6 +39,7 @@
 #if LDG_ON_DEVICE
 
 #define LDG_DEVICE static __device__ __forceinline__
+#define LDG_OUTLINE static __device__ __noinline__ /* for what is large and has several callers */
 /* nvcc knows how to leave the parameter where it is, even if its address is taken; clang finds out by itself. */
 #if defined(__HIP__)
 #define LDG_PARAM(T) const T
@@ -71,6 +73,7 @@ LDG_DEVICE void ldg_dev_sync(void) {
 #define LDG_SYNC() ldg_dev_sync()
 LDG_DEVICE uint64_t ldg_dev_atomic_add64(uint64_t *p, uint64_t n) { return __hip_atomic_fetch_add(p, n, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }
 LDG_DEVICE uint32_t ldg_dev_atomic_sub32(uint32_t *p, uint32_t n) { return __hip_atomic_fetch_add(p, 0 - n, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }
+LDG_DEVICE void ldg_dev_fence(void) { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
 LDG_DEVICE void ldg_dev_fence_system(void) { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); } /* "": the scope of the system */
 LDG_DEVICE uint64_t ldg_dev_mulhi64(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b >> 64); } /* the upper half of a * b */
 #else
@@ -81,6 +84,7 @@ LDG_DEVICE uint64_t ldg_dev_mulhi64(uint64_t a, uint64_t b) { return (uint64_t)(
 #define LDG_SYNC() __syncthreads()
 LDG_DEVICE uint64_t ldg_dev_atomic_add64(uint64_t *p, uint64_t n) { return atomicAdd((unsigned long long *)p, (unsigned long long)n); }
 LDG_DEVICE uint32_t ldg_dev_atomic_sub32(uint32_t *p, uint32_t n) { return atomicSub((unsigned int *)p, (unsigned int)n); }
+LDG_DEVICE void ldg_dev_fence(void) { __threadfence(); } /* for the other blocks */
 LDG_DEVICE void ldg_dev_fence_system(void) { __threadfence_system(); }
 LDG_DEVICE uint64_t ldg_dev_mulhi64(uint64_t a, uint64_t b) { return __umul64hi(a, b); }
 #endif
@@ -101,6 +105,7 @@ void *ldg_fake_touch(const void *p, size_t size, size_t align, bool writes);    
 void ldg_fake_fence(void);
 
 #define LDG_DEVICE static inline __attribute__((unused))
+#define LDG_OUTLINE static __attribute__((unused, noinline))
 #define LDG_KERNEL(name, args_struct)                                                                           \
   static void ldg_body_##name(const args_struct *a);                                                            \
   static void ldg_d_##name(const void *args) { ldg_body_##name((const args_struct *)args); }                    \
@@ -129,6 +134,7 @@ LDG_DEVICE uint64_t ldg_dev_atomic_add64(uint64_t *p, uint64_t n) {
 LDG_DEVICE uint32_t ldg_dev_atomic_sub32(uint32_t *p, uint32_t n) {
   return __atomic_fetch_sub((uint32_t *)ldg_fake_touch(p, 4, 4, true), n, __ATOMIC_ACQ_REL);
 }
+LDG_DEVICE void ldg_dev_fence(void) { ldg_fake_fence(); }
 LDG_DEVICE void ldg_dev_fence_system(void) { ldg_fake_fence(); }
 LDG_DEVICE void ldg_dev_publish64(uint64_t *p, uint64_t v) {
   __atomic_store_n((uint64_t *)ldg_fake_touch(p, 8, 8, true), v, __ATOMIC_RELEASE);

@@ -172,7 +172,7 @@ static void start_if_due(lading_batch *b, int64_t time) {
   if (why != LDG_BATCH_NOT_YET) ++*count_of(&b->counts, why), start(b);
 }
 
-static int add(lading_batch *b, const ldg_work *w, const lading_type *const type[2], lading_request *out) {
+static int add(lading_batch *b, ldg_work *w, const lading_type *const type[2], lading_request *out) {
   bool alone = false;
   const int e = b->x.take(b->x.self, w, &alone);
   if (e) return e;
@@ -191,7 +191,7 @@ static int add(lading_batch *b, const ldg_work *w, const lading_type *const type
   return LADING_OK;
 }
 
-int ldg_batch_add(lading_batch *b, const ldg_work *w, const lading_type *const type[2], lading_request *out) {
+int ldg_batch_add(lading_batch *b, ldg_work *w, const lading_type *const type[2], lading_request *out) {
   pthread_mutex_lock(&b->lock);
   const int e = add(b, w, type, out);
   pthread_mutex_unlock(&b->lock);

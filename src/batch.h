@@ -27,8 +27,8 @@ typedef struct ldg_batch_item {
 
 /* The place where launches go. Not locked: the batch calls it under its lock. */
 typedef struct ldg_batch_executor {
-  /* Whether it takes this work, and whether with others. Errors are those of the request's add. */
-  int (*take)(void *self, const ldg_work *w, bool *alone);
+  /* Whether it takes this work, and whether with others; may fill in kinds of memory. Errors are those of the request's add. */
+  int (*take)(void *self, ldg_work *w, bool *alone);
   /* Runs n items in one launch, behind all that was started before, or one item that is alone. Whoever is done says so by
    * ldg_batch_done or by writing its word. An error is that of all items of which nobody says otherwise. */
   int (*start)(void *self, ldg_batch_item *const *items, int64_t n);
@@ -45,7 +45,7 @@ int ldg_batch_open(const ldg_batch_executor *x, const lading_batch_attr *attr, l
 /* Starts what waits, and waits for all of it. */
 void ldg_batch_free(lading_batch *b);
 /* The place of every request is what it was when it was added: `w` is copied, the types get a reference. LADING_BATCH_FULL. */
-int ldg_batch_add(lading_batch *b, const ldg_work *w, const lading_type *const type[2], lading_request *out);
+int ldg_batch_add(lading_batch *b, ldg_work *w, const lading_type *const type[2], lading_request *out);
 int ldg_batch_flush(lading_batch *b);
 int ldg_batch_expect(lading_batch *b, int64_t n);
 int ldg_batch_passed(lading_batch *b, lading_request r, bool wait, bool *done);

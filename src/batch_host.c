@@ -15,7 +15,7 @@ typedef struct host {
 
 typedef struct job { ldg_batch_item *const *items; int64_t n, bytes, parts; } job;
 
-static int take(void *self, const ldg_work *w, bool *alone) {
+static int take(void *self, ldg_work *w, bool *alone) {
   (void)self;
   *alone = false;
   return w->mem[LDG_SRC].kind == LADING_MEM_DEVICE || w->mem[LDG_DST].kind == LADING_MEM_DEVICE ? LADING_ERR_DEVICE : LADING_OK;

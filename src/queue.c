@@ -124,6 +124,13 @@ int ldg_queue_put(lading_queue *q, const ldg_work *w, lading_request *out) {
   return e;
 }
 
+int ldg_queue_with(lading_queue *q, int (*fn)(void *arg, const ldg_device *dev, ldg_lane *lane), void *arg) {
+  pthread_mutex_lock(&q->lock);
+  const int e = fn(arg, q->dev, q->lane);
+  pthread_mutex_unlock(&q->lock);
+  return e;
+}
+
 int ldg_queue_passed(lading_queue *q, lading_request r, bool wait, bool *done) {
   int e = LADING_OK;
   pthread_mutex_lock(&q->lock);

@@ -19,6 +19,8 @@ typedef struct ldg_work {
 ldg_side ldg_queue_packed(const char *base, int64_t bytes);
 
 bool ldg_queue_is_host(const lading_queue *q);
+/* fn with the queue locked, which is not the host's. */
+int ldg_queue_with(lading_queue *q, int (*fn)(void *arg, const ldg_device *dev, ldg_lane *lane), void *arg);
 int ldg_queue_device_count(const char *backend, int *n);    /* ERR_ARG */
 int ldg_queue_mem_query(const void *at, lading_mem *out);
 int ldg_queue_wrap(const char *backend, void *stream, lading_queue **out);
@@ -34,7 +36,6 @@ int ldg_queue_ipc_close(void *at);
 
 /* ---- between the files of this layer ---- */
 
-struct ldg_device;
 /* On the host, now. */
 void ldg_queue_run(const ldg_work *w);
 /* Kernels know it: all moves, and reductions of elements of one kind, but for long doubles. */
@@ -43,6 +44,11 @@ bool ldg_queue_ships(const ldg_work *w);
 int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
 /* The same, where the device may not reach all of it. */
 int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
+/* Fills in what no hint says, and tells whether the device reaches both sides. */
+int ldg_queue_reaches(const ldg_device *dev, ldg_lane *lane, ldg_work *w, bool *out);
+/* What ship sends, for a launch of somebody else: of a work that ships, whose sides the device reaches, and that does not coincide.
+ * ERR_UNSUPPORTED: more than max. */
+int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_cargo *out, int max, int *n);
 /* Some destination byte may be written twice. ERR_NOMEM. */
 int ldg_queue_coincides(const ldg_work *w, bool *out);
 

@@ -10,7 +10,7 @@ typedef struct shipment {
   ldg_lane *lane;
   const ldg_work *work;
   const ldg_op *op;            /* of all elements; NULL: a move */
-  bool ordered;
+  bool ordered, kept;          /* kept: for somebody else's launch */
   int n;
   ldg_cargo cargo[LDG_CARGO_OWN];
 } shipment;
@@ -36,13 +36,14 @@ int ldg_queue_coincides(const ldg_work *w, bool *out) {
 /* ---- the list of cargos ---- */
 
 static int depart(shipment *s) {
+  if (s->kept) return LADING_ERR_UNSUPPORTED;
   const int e = s->n ? s->dev->move(s->lane, s->cargo, s->n, s->ordered) : LADING_OK;
   s->n = 0;
   return e;
 }
 
 static int load(shipment *s, const ldg_cargo *c) {
-  const bool full = s->n == LDG_CARGO_OWN || (s->n && s->cargo[0].form != c->form);
+  const bool full = s->n == LDG_CARGO_OWN || (s->n && !s->kept && s->cargo[0].form != c->form);
   const int e = full ? depart(s) : LADING_OK;
   if (!e && c->lo < c->hi) s->cargo[s->n++] = *c;
   return e;
@@ -185,4 +186,16 @@ int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   e = by_nest(&s, &done);
   if (!e && !done) e = by_trees(&s);
   return e ? e : depart(&s);
+}
+
+int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_cargo *out, int max, int *n) {
+  shipment s = { .dev = dev, .lane = lane, .work = w, .kept = true };
+  bool done;
+  s.op = w->reduction.op == LADING_REPLACE ? NULL : device_op(w);
+  int e = by_nest(&s, &done);
+  if (!e && !done) e = by_trees(&s);
+  if (e || s.n > max) return e ? e : LADING_ERR_UNSUPPORTED;
+  memcpy(out, s.cargo, (size_t)s.n * sizeof *out);
+  *n = s.n;
+  return LADING_OK;
 }

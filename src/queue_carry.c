@@ -186,3 +186,14 @@ int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *work)
   if (!reached[LDG_SRC] && !reached[LDG_DST]) return call(dev, lane, &w, no_chunk);
   return by_chunks(dev, lane, &w, reached[LDG_DST] ? from_host : to_host, 1);
 }
+
+int ldg_queue_reaches(const ldg_device *dev, ldg_lane *lane, ldg_work *w, bool *out) {
+  *out = true;
+  for (int i = LDG_SRC; i <= LDG_DST && *out; i++) {
+    const bool known = w->mem[i].kind != LADING_MEM_UNKNOWN || !is_absolute(w, i);
+    const int e = known ? ask(dev, w, i) : LADING_OK;
+    if (e) return e;
+    *out = known && dev->reaches(lane, w->mem[i].kind);
+  }
+  return LADING_OK;
+}

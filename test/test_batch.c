@@ -1,7 +1,7 @@
 /* batch: requests end once, with the right bytes and the right errors, in rings of any size. Launches go to "host" queues, with and
  * without threads, and to an executor of this test that is late, takes things out of turn, fails, and loses its device. Meant to run
  * under the thread sanitizer too. */
-#include "random_types.h"
+#include "batch_works.h"
 #include "api.h"
 #include "base_model.h"
 #include "batch.h"
@@ -14,22 +14,17 @@ static lading_queue *host_queue(void) {
   return q;
 }
 
-static lading_batch *batch_of(lading_queue *q, const lading_batch_attr *a) {
-  lading_batch *b;
-  ck_assert_int_eq(lading_batch_create(q, a, &b), LADING_OK);
-  return b;
-}
-
-static lading_batch_counts counts_of(lading_batch *b) {
-  lading_batch_counts c;
-  ck_assert_int_eq(lading_batch_stats(b, &c), LADING_OK);
-  return c;
-}
-
 /* ---- a clock that stands still ---- */
 
 static int64_t hours;
 static int64_t clock_now(void) { return hours; }
+
+/* ---- memory of the host ---- */
+
+static char bytes[ARENA], shadow[ARENA];
+static void store(const arena *a, const char *from) { memcpy(a->at, from, ARENA); }
+static void fetch(const arena *a, char *to) { memcpy(to, a->at, ARENA); }
+static const arena memory = { bytes, shadow, store, fetch, { LADING_MEM_UNKNOWN, 0 }, 40, 40 };
 
 /* ---- an executor that does what a test says ---- */
 
@@ -44,7 +39,7 @@ typedef struct jumble {
   int64_t largest;                /* launch so far */
 } jumble;
 
-static int jumble_take(void *self, const ldg_work *w, bool *alone) {
+static int jumble_take(void *self, ldg_work *w, bool *alone) {
   (void)self;
   *alone = w->reduction.op != LADING_REPLACE && w->hi - w->lo > 64;
   return LADING_OK;
@@ -106,101 +101,6 @@ static lading_batch *jumbled_batch(jumble *j, lading_batch_attr a) {
   return b;
 }
 
-/* ---- a copy of one byte, the smallest work there is ---- */
-
-static lading_work byte_copy(const void *from, void *to) {
-  const lading_type *t = lading_elem_type(LADING_BYTE);
-  return (lading_work){ .kind = LADING_WORK_COPY, .src_type = t, .dst_type = t, .src_count = 1, .dst_count = 1, .src = from, .dst = to, .hi = 1 };
-}
-
-static lading_request added(lading_batch *b, const lading_work *w) {
-  lading_request r = 0;
-  ck_assert_int_eq(lading_batch_add(b, w, &r), LADING_OK);
-  return r;
-}
-
-/* ---- the same bytes as one after the other ---- */
-
-enum { ARENA = 1 << 16, WORKS = 40 };
-
-static void in_turn(const lading_work *w, int64_t shift) {
-  const void *src = at_offset(w->src, shift);
-  void *dst = at_offset(w->dst, shift);
-  int e;
-  if (w->kind == LADING_WORK_PACK) e = lading_pack_op(w->src_type, w->src_count, src, dst, w->lo, w->hi, w->op);
-  else if (w->kind == LADING_WORK_UNPACK) e = lading_unpack_op(w->dst_type, w->dst_count, dst, src, w->lo, w->hi, w->op);
-  else e = lading_copy_op(w->src_type, w->src_count, src, w->dst_type, w->dst_count, dst, w->lo, w->hi, w->op);
-  ck_assert_int_eq(e, LADING_OK);
-}
-
-/* `count` items of s somewhere in the arena; NULL: they are too long. */
-static char *somewhere(rng *r, char *arena, const sample *s, int64_t count) {
-  int64_t lo, hi;
-  ck_assert_int_eq(lading_type_span(s->type, count, &lo, &hi), LADING_OK);
-  return hi - lo > ARENA / 4 ? NULL : arena + rng_in(r, 0, ARENA - (hi - lo)) - lo;
-}
-
-static bool spans_meet(const lading_work *w) {
-  ldg_work k;
-  ck_assert_int_eq(ldg_api_work(w, &k), LADING_OK);
-  int64_t span[2][2];
-  for (int i = 0; i < 2; i++) {
-    ldg_batch_place p = k.plan[i] ? ldg_batch_place_of(&k.side[i], k.lo, k.hi) : ldg_batch_dense(ldg_at(k.side[i].base, k.lo), k.hi - k.lo);
-    span[i][0] = (int64_t)p.lo, span[i][1] = (int64_t)p.hi;
-  }
-  return span[0][0] < span[1][1] && span[1][0] < span[0][1];
-}
-
-/* False: no such work this time. Both sides are somewhere in the arena, and do not touch the same bytes. */
-static bool random_work(rng *r, char *arena, const sample *s, lading_work *w) {
-  const int64_t count = rng_in(r, 1, 3), n = count * info_of(s->type).size, lo = rng_in(r, 0, n), hi = rng_in(r, lo, n);
-  char *mem = somewhere(r, arena, s, count);
-  char *packed = arena + rng_in(r, 0, ARENA - (hi - lo));
-  if (!mem) return false;
-  *w = (lading_work){ .kind = (lading_work_kind)rng_in(r, 0, 2), .lo = lo, .hi = hi };
-  if (w->kind == LADING_WORK_PACK) w->src_type = s->type, w->src_count = count, w->src = mem, w->dst = packed;
-  else if (w->kind == LADING_WORK_UNPACK) w->dst_type = s->type, w->dst_count = count, w->dst = mem, w->src = packed;
-  else {
-    w->src_type = w->dst_type = s->type, w->src_count = w->dst_count = count, w->src = mem;
-    w->dst = somewhere(r, arena, s, count);
-  }
-  return !spans_meet(w);
-}
-
-static void random_works(rng *r, lading_batch *b, char *arena, char *other) {
-  lading_request req[WORKS];
-  int64_t n = 0;
-  for (int k = 0; k < WORKS; k++) {
-    sample *s = random_type(r, 1 + k % 4, 900);
-    lading_work w;
-    if (random_work(r, arena, s, &w)) {
-      int e = lading_batch_add(b, &w, &req[n]);
-      for (int64_t i = 0; e == LADING_BATCH_FULL; i++) {
-        ck_assert_int_eq(lading_batch_wait(b, req[i]), LADING_OK);
-        e = lading_batch_add(b, &w, &req[n]);
-      }
-      ck_assert_int_eq(e, LADING_OK);
-      n++;
-      in_turn(&w, other - arena);
-    }
-    sample_free(s); /* also the type, in flight */
-    if (rng_in(r, 0, 9) == 0) ck_assert_int_eq(lading_batch_flush(b), LADING_OK);
-  }
-  for (int64_t i = n - 1; i >= 0; i -= rng_in(r, 1, 5)) ck_assert_int_eq(lading_batch_wait(b, req[i]), LADING_OK);
-  for (bool done = false; n && !done;) ck_assert_int_eq(lading_batch_test(b, req[0], &done), LADING_OK);
-  for (int64_t i = 0; i < n; i++) ck_assert_int_eq(lading_batch_wait(b, req[i]), LADING_OK);
-}
-
-static void same_as_in_turn(lading_batch *b, int64_t salt) {
-  static char arena[ARENA], other[ARENA];
-  rng r = rng_of((uint64_t)salt);
-  for (int64_t i = 0; i < ARENA; i++) arena[i] = other[i] = (char)rng_next(&r);
-  for (int i = 0; i < 40; i++) {
-    random_works(&r, b, arena, other);
-    ck_assert_msg(memcmp(arena, other, ARENA) == 0, "round %d of %d: other bytes than one by one", i, (int)salt);
-  }
-}
-
 START_TEST(bytes_on_the_host) {
   lading_queue *q = host_queue();
   const lading_batch_attr attrs[] = {
@@ -208,7 +108,7 @@ START_TEST(bytes_on_the_host) {
   };
   for (int64_t i = 0; i < COUNT_OF(attrs); i++) {
     lading_batch *b = batch_of(q, &attrs[i]);
-    same_as_in_turn(b, 10 + i);
+    same_as_in_turn(b, &memory, 10 + i);
     lading_batch_free(b);
   }
   lading_queue_free(q);
@@ -220,7 +120,7 @@ START_TEST(bytes_out_of_turn) {
   for (int64_t slots = 1; slots <= 64; slots *= 4)
     for (int policy = 0; policy < 2; policy++) {
       lading_batch *b = jumbled_batch(&j, (lading_batch_attr){ .slots = slots, .policy = policy });
-      same_as_in_turn(b, 20 + slots);
+      same_as_in_turn(b, &memory, 20 + slots);
       const lading_batch_counts c = counts_of(b);
       ck_assert(slots < 16 || (c.by_order > 0 && j.largest > 1));
       lading_batch_free(b);
@@ -252,7 +152,7 @@ START_TEST(bytes_on_threads) {
   ldg_model_use(&m);
   lading_queue *q = host_queue();
   lading_batch *b = batch_of(q, &(lading_batch_attr){ .policy = LADING_BATCH_MANUAL, .pf = on_threads, .ctx = &calls, .ways = 7 });
-  same_as_in_turn(b, 30);
+  same_as_in_turn(b, &memory, 30);
   ck_assert_int_gt(calls, 100);
   lading_batch_free(b);
   lading_queue_free(q);

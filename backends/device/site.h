@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNELS }; /* first the forms of cargos */
+enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNEL_FUSED, LDG_KERNELS }; /* first the forms of cargos */
 
 /* Pinned memory for what kernels do not reach: more than one at a time, so that one fills while another one empties. */
 enum { LDG_CHUNKS = 16, LDG_CHUNK_BYTES = 1 << 20 };
@@ -67,6 +67,10 @@ int ldg_device_borrow(ldg_lane *l, ldg_chunk *out);
 void ldg_device_give_back(ldg_chunk chunk);
 int ldg_device_mark(ldg_lane *l, int64_t n);
 int ldg_device_passed(ldg_lane *l, int64_t n, bool wait, int64_t *upto);
+int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out);
+void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f);
+int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles);
+int ldg_device_look(ldg_lane *l, bool *recorded, bool *idle);
 int ldg_device_ipc_export(const ldg_device *d, const void *at, lading_ipc *out);
 int ldg_device_ipc_open(const ldg_device *d, const lading_ipc *token, void **out);
 int ldg_device_ipc_close(const ldg_device *d, void *at);
@@ -75,6 +79,7 @@ int ldg_device_ipc_close(const ldg_device *d, void *at);
   .count = ldg_device_count, .query = ldg_device_query, .create = ldg_device_create, .wrap = ldg_device_wrap, .destroy = ldg_device_destroy, \
   .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .move = ldg_device_move, .transpose = ldg_device_transpose, \
   .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back = ldg_device_give_back, .mark = ldg_device_mark, \
-  .passed = ldg_device_passed, .ipc_export = ldg_device_ipc_export, .ipc_open = ldg_device_ipc_open, .ipc_close = ldg_device_ipc_close
+  .passed = ldg_device_passed, .fuse_open = ldg_device_fuse_open, .fuse_close = ldg_device_fuse_close, .fuse = ldg_device_fuse, \
+  .look = ldg_device_look, .ipc_export = ldg_device_ipc_export, .ipc_open = ldg_device_ipc_open, .ipc_close = ldg_device_ipc_close
 
 #endif
