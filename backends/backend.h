@@ -61,31 +61,36 @@ typedef struct ldg_lane ldg_lane;
 /* Fills the `bytes` that table() asked for. */
 typedef void ldg_table_fill(void *arg, void *to);
 /* A piece of pinned memory that kernels reach at the same address. */
-typedef struct ldg_chunk { char *at; int64_t bytes; } ldg_chunk;
+typedef struct ldg_chunk { char *at; int64_t bytes; void *home; } ldg_chunk;
 
-typedef struct ldg_device {
+typedef struct ldg_device ldg_device;
+struct ldg_device {
   const char *name;
-  int (*count)(void);                                                       /* of devices; 0: no driver */
-  int (*query)(const void *at, lading_mem *out);                            /* HOST for what the driver does not know */
-  int (*create)(int device, ldg_lane **out);                                /* ERR_ARG: no such device */
-  int (*wrap)(void *stream, ldg_lane **out);                                /* the stream outlives the lane */
+  void *own;                                                                /* the backend's */
+  int (*count)(const ldg_device *d);                                        /* of devices; 0: no driver */
+  int (*query)(const ldg_device *d, const void *at, lading_mem *out);       /* HOST for what the driver does not know */
+  int (*create)(const ldg_device *d, int device, ldg_lane **out);           /* ERR_ARG: no such device */
+  int (*wrap)(const ldg_device *d, void *stream, ldg_lane **out);           /* the stream outlives the lane */
   void (*destroy)(ldg_lane *l);                                             /* work goes on */
   int (*sync)(ldg_lane *l);                                                 /* waits */
   bool (*reaches)(const ldg_lane *l, lading_memkind kind);                  /* whether kernels may touch that memory */
   int (*copy)(ldg_lane *l, void *dst, const void *src, int64_t n);          /* memory of any kind that reaches() admits */
-  int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);    /* n <= LDG_CARGO_OWN of one form, and all of them moves or reductions; first is set there. ordered: by one thread */
-  int (*transpose)(ldg_lane *l, const ldg_cargo *cargo);                    /* a NARROW move, a unit a block, dim[0] dense at the source and dim[1] at the destination */
-  /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and then kept. */
+  /* n <= LDG_CARGO_OWN cargos of one form, all of them moves or all reductions; `first` is set there. ordered: by one thread */
+  int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
+  /* a NARROW move, a unit a block, dim[0] dense at the source and dim[1] at the destination */
+  int (*transpose)(ldg_lane *l, const ldg_cargo *cargo);
+  /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and kept */
   int (*table)(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out);
+  /* The next two are ERR_UNSUPPORTED while the lane's stream is recorded into a graph */
   int (*call)(ldg_lane *l, void (*fn)(void *arg), void *arg);               /* on a thread of the driver's, which fn may not call */
-  int (*borrow)(ldg_lane *l, int64_t bytes, ldg_chunk *out);                /* fewer bytes, maybe. Waits while all are lent */
-  void (*give_back)(ldg_lane *l, ldg_chunk chunk);                          /* also from call() */
+  int (*borrow)(ldg_lane *l, ldg_chunk *out);                               /* waits while all are lent */
+  void (*give_back)(ldg_chunk chunk);                                       /* also from call() */
   int (*mark)(ldg_lane *l, int64_t n);                                      /* n counts up: behind all that was given to the lane so far */
   int (*passed)(ldg_lane *l, int64_t n, bool wait, int64_t *upto);          /* *upto >= n: it was reached, as were all up to there */
-  int (*ipc_export)(const void *at, lading_ipc *out);                       /* ERR_UNSUPPORTED: no memory to be exported */
-  int (*ipc_open)(const lading_ipc *token, void **out);
-  int (*ipc_close)(void *at);                                               /* ERR_ARG: not from ipc_open */
-} ldg_device;
+  int (*ipc_export)(const ldg_device *d, const void *at, lading_ipc *out);  /* ERR_UNSUPPORTED: no memory to be exported */
+  int (*ipc_open)(const ldg_device *d, const lading_ipc *token, void **out); /* ERR_FORMAT: not of this backend */
+  int (*ipc_close)(const ldg_device *d, void *at);                          /* ERR_ARG: not from ipc_open */
+};
 
 extern const ldg_device ldg_device_cuda, ldg_device_hip; /* where the build has them: LDG_CUDA, LDG_HIP */
 

@@ -1,5 +1,5 @@
 /* The kernels that move cargos: all of a launch are of one form. A grid may have fewer blocks than there are tiles. */
-#include "cargo_move.h"
+#include "cargo_reduce.h"
 
 #define LDG_TILES(name, tile)                                 \
   LDG_KERNEL(name, ldg_cargo_args) {                          \
@@ -12,3 +12,51 @@
 LDG_TILES(narrow, ldg_dev_tile_narrow)
 LDG_TILES(wide, ldg_dev_tile_wide)
 LDG_TILES(trees, ldg_dev_tile_trees)
+LDG_TILES(reduce, ldg_dev_reduce_tile)
+
+/* ---- transpose: a square is read along dim[0] and written along dim[1] ---- */
+
+typedef struct ldg_square { int64_t i, j; const char *src; char *dst; } ldg_square; /* in units; where dims 0 and 1 begin */
+
+LDG_DEVICE ldg_square ldg_dev_square(const ldg_cargo *c, int64_t t) {
+  const ldg_cargo_dim *dim = c->as.nest.dim;
+  const int64_t across = (dim[0].n.n - 1) / LDG_SQUARE + 1, down = (dim[1].n.n - 1) / LDG_SQUARE + 1;
+  int64_t up = t / across / down;
+  ldg_square s = { t % across * LDG_SQUARE, t / across % down * LDG_SQUARE, c->src, c->dst };
+  for (int k = 2; k < c->nd; k++) {
+    const int64_t i = up % dim[k].n.n;
+    up /= dim[k].n.n;
+    s.src += i * dim[k].src, s.dst += i * dim[k].dst;
+  }
+  return s;
+}
+
+/* Rows of the square lie one unit further apart than they are long, so that columns are spread over the banks. */
+#define LDG_TRANSPOSE(T)                                                                                        \
+  do {                                                                                                          \
+    T *const in = (T *)square;                                                                                  \
+    for (int64_t j = LDG_TID / LDG_SQUARE, i = LDG_TID % LDG_SQUARE; j < LDG_SQUARE; j += LDG_BLOCK_DIM / LDG_SQUARE) \
+      if (s.i + i < dim[0].n.n && s.j + j < dim[1].n.n)                                                         \
+        in[j * (LDG_SQUARE + 1) + i] = LDG_LOAD(T, s.src + (s.i + i) * dim[0].src + (s.j + j) * dim[1].src);    \
+    LDG_SYNC();                                                                                                 \
+    for (int64_t i = LDG_TID / LDG_SQUARE, j = LDG_TID % LDG_SQUARE; i < LDG_SQUARE; i += LDG_BLOCK_DIM / LDG_SQUARE) \
+      if (s.i + i < dim[0].n.n && s.j + j < dim[1].n.n)                                                         \
+        LDG_STORE(T, s.dst + (s.i + i) * dim[0].dst + (s.j + j) * dim[1].dst, in[j * (LDG_SQUARE + 1) + i]);    \
+    LDG_SYNC();                                                                                                 \
+  } while (0)
+
+LDG_KERNEL(transpose, ldg_cargo_args) {
+  LDG_SHARED(ldg_word16, square, LDG_SQUARE * (LDG_SQUARE + 1));
+  const ldg_cargo *c = &a->cargo[0];
+  const ldg_cargo_dim *dim = c->as.nest.dim;
+  for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) {
+    const ldg_square s = ldg_dev_square(c, t);
+    switch (c->word) {
+    case 16: LDG_TRANSPOSE(ldg_word16); break;
+    case 8: LDG_TRANSPOSE(uint64_t); break;
+    case 4: LDG_TRANSPOSE(uint32_t); break;
+    case 2: LDG_TRANSPOSE(uint16_t); break;
+    default: LDG_TRANSPOSE(uint8_t); break;
+    }
+  }
+}

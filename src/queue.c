@@ -38,7 +38,7 @@ static bool find(const char *name, const ldg_device **out) {
 int ldg_queue_device_count(const char *backend, int *n) {
   const ldg_device *dev = NULL;
   if (!is_host(backend) && !find(backend, &dev)) return LADING_ERR_ARG;
-  *n = is_host(backend) ? 1 : dev ? dev->count() : 0;
+  *n = is_host(backend) ? 1 : dev ? dev->count(dev) : 0;
   return LADING_OK;
 }
 
@@ -46,7 +46,7 @@ int ldg_queue_mem_query(const void *at, lading_mem *out) {
   *out = (lading_mem){ LADING_MEM_HOST, -1 };
   for (int i = 0; i < BACKENDS && out->kind == LADING_MEM_HOST; i++) {
     const ldg_device *dev = backends[i].dev;
-    const int e = dev && dev->count() > 0 ? dev->query(at, out) : LADING_OK;
+    const int e = dev && dev->count(dev) > 0 ? dev->query(dev, at, out) : LADING_OK;
     if (e) return e;
   }
   return LADING_OK;
@@ -57,7 +57,7 @@ int ldg_queue_mem_query(const void *at, lading_mem *out) {
 static int open_queue(const char *backend, lading_queue **out) {
   const ldg_device *dev = NULL;
   if (!is_host(backend) && !find(backend, &dev)) return LADING_ERR_ARG;
-  if (!is_host(backend) && (!dev || dev->count() == 0)) return LADING_ERR_DEVICE;
+  if (!is_host(backend) && (!dev || dev->count(dev) == 0)) return LADING_ERR_DEVICE;
   lading_queue *q = ldg_alloc(sizeof *q);
   if (!q) return LADING_ERR_NOMEM;
   *q = (lading_queue){ .dev = dev };
@@ -75,7 +75,7 @@ int ldg_queue_wrap(const char *backend, void *stream, lading_queue **out) {
   lading_queue *q;
   int e = open_queue(backend, &q);
   if (e) return e;
-  if (q->dev) e = q->dev->wrap(stream, &q->lane);
+  if (q->dev) e = q->dev->wrap(q->dev, stream, &q->lane);
   if (e) close_queue(q);
   else *out = q;
   return e;
@@ -85,7 +85,7 @@ int ldg_queue_create(const char *backend, int device, lading_queue **out) {
   lading_queue *q;
   int e = open_queue(backend, &q);
   if (e) return e;
-  if (q->dev) e = q->dev->create(device, &q->lane);
+  if (q->dev) e = q->dev->create(q->dev, device, &q->lane);
   else if (device != 0) e = LADING_ERR_ARG;
   if (e) close_queue(q);
   else *out = q;
@@ -145,24 +145,24 @@ int ldg_queue_sync(lading_queue *q) {
 
 static const ldg_device *next_device(int *i) {
   for (; *i < BACKENDS; ++*i)
-    if (backends[*i].dev && backends[*i].dev->count() > 0) return backends[(*i)++].dev;
+    if (backends[*i].dev && backends[*i].dev->count(backends[*i].dev) > 0) return backends[(*i)++].dev;
   return NULL;
 }
 
 int ldg_queue_ipc_export(const void *at, lading_ipc *out) {
   int e = LADING_ERR_DEVICE, i = 0;
-  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_export(at, out);
+  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_export(d, at, out);
   return e;
 }
 
 int ldg_queue_ipc_open(const lading_ipc *token, void **out) {
   int e = LADING_ERR_DEVICE, i = 0;
-  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_open(token, out);
+  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_open(d, token, out);
   return e;
 }
 
 int ldg_queue_ipc_close(void *at) {
   int e = LADING_ERR_ARG, i = 0;
-  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_close(at);
+  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_close(d, at);
   return e;
 }

@@ -6,7 +6,6 @@
 
 typedef struct job {
   const ldg_device *dev;
-  ldg_lane *lane;
   ldg_work work;       /* lo == hi: nothing to do */
   ldg_chunk chunk;     /* to give back behind it, if any */
 } job;
@@ -26,15 +25,17 @@ static void let_go(job *j) {
 static void run_job(void *arg) {
   job *j = arg;
   if (j->work.lo < j->work.hi) ldg_queue_run(&j->work);
-  if (j->chunk.at) j->dev->give_back(j->lane, j->chunk);
+  if (j->chunk.at) j->dev->give_back(j->chunk);
   let_go(j);
 }
+
+static const ldg_chunk no_chunk;
 
 /* In the lane's turn: the work, and the chunk goes back. On an error neither happens. */
 static int call(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk chunk) {
   job *j = ldg_alloc(sizeof *j);
   if (!j) return LADING_ERR_NOMEM;
-  *j = (job){ dev, lane, *w, chunk };
+  *j = (job){ dev, *w, chunk };
   keep(w);
   const int e = dev->call(lane, run_job, j);
   if (e) let_go(j);
@@ -65,7 +66,7 @@ static ldg_work moved(ldg_work w) { return w.reduction = (ldg_reduction){ .op = 
 
 static int from_host(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c) {
   const ldg_work in = moved(packed_at(w, LDG_DST, c.at)), out = packed_at(w, LDG_SRC, c.at);
-  int e = call(dev, lane, &in, (ldg_chunk){ NULL, 0 });
+  int e = call(dev, lane, &in, no_chunk);
   if (!e) e = ldg_queue_ship(dev, lane, &out);
   return e ? e : call_give_back(dev, lane, c);
 }
@@ -79,7 +80,7 @@ static int to_host(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg
 /* The source side packed into pinned memory: by whoever reaches it. */
 static int bring(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   if (dev->reaches(lane, w->mem[LDG_SRC].kind)) return ldg_queue_ship(dev, lane, w);
-  return call(dev, lane, w, (ldg_chunk){ NULL, 0 });
+  return call(dev, lane, w, no_chunk);
 }
 
 /* Both operands come to the host, and the result goes back: what coincides in the destination would be lost. */
@@ -92,7 +93,7 @@ static int reduced_here(const ldg_device *dev, ldg_lane *lane, const ldg_work *w
   both = packed_at(&both, LDG_DST, second);
   int e = bring(dev, lane, &in);
   if (!e) e = bring(dev, lane, &there);
-  if (!e) e = call(dev, lane, &both, (ldg_chunk){ NULL, 0 });
+  if (!e) e = call(dev, lane, &both, no_chunk);
   if (!e) e = ldg_queue_ship(dev, lane, &back);
   return e ? e : call_give_back(dev, lane, c);
 }
@@ -104,11 +105,11 @@ static int by_chunks(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, t
   int e = LADING_OK;
   for (int64_t lo = w->lo; !e && lo < w->hi;) {
     ldg_chunk c;
-    e = dev->borrow(lane, parts * (w->hi - lo), &c);
+    e = dev->borrow(lane, &c);
     if (e) break;
     const ldg_work part = part_of(w, lo, c.bytes / parts / 16 * 16);
     e = go(dev, lane, &part, c);
-    if (e) dev->sync(lane), dev->give_back(lane, c);
+    if (e) dev->sync(lane), dev->give_back(c);
     lo = part.hi;
   }
   return e;
@@ -135,9 +136,9 @@ static bool same_kind(lading_mem a, lading_mem b) { return a.kind == b.kind && a
 static int members_alike(const ldg_device *dev, const ldg_work *w, int i, lading_mem *kind, int64_t *end) {
   lading_mem next;
   int64_t to;
-  int e = dev->query(member_at(&w->side[i], w->lo, end), kind);
+  int e = dev->query(dev, member_at(&w->side[i], w->lo, end), kind);
   while (!e && *end < w->hi) {
-    e = dev->query(member_at(&w->side[i], *end, &to), &next);
+    e = dev->query(dev, member_at(&w->side[i], *end, &to), &next);
     if (e || !same_kind(*kind, next)) break;
     *end = to;
   }
@@ -159,7 +160,7 @@ static int by_members(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, 
 static int ask(const ldg_device *dev, ldg_work *w, int i) {
   const ldg_side *s = &w->side[i];
   if (w->mem[i].kind != LADING_MEM_UNKNOWN) return LADING_OK;
-  return dev->query(ldg_at(s->base, s->rep->first + (w->plan[i] ? 0 : w->lo)), &w->mem[i]);
+  return dev->query(dev, ldg_at(s->base, s->rep->first + (w->plan[i] ? 0 : w->lo)), &w->mem[i]);
 }
 
 /* ---- all ---- */
@@ -182,6 +183,6 @@ int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *work)
   }
   if (reached[LDG_DST] && !ldg_queue_ships(&w)) return reduce_here(dev, lane, &w);
   if (reached[LDG_SRC] && reached[LDG_DST]) return ldg_queue_ship(dev, lane, &w);
-  if (!reached[LDG_SRC] && !reached[LDG_DST]) return call(dev, lane, &w, (ldg_chunk){ NULL, 0 });
+  if (!reached[LDG_SRC] && !reached[LDG_DST]) return call(dev, lane, &w, no_chunk);
   return by_chunks(dev, lane, &w, reached[LDG_DST] ? from_host : to_host, 1);
 }
