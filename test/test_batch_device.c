@@ -13,11 +13,18 @@ static const char *backend = "cuda";
 enum { LOST = 719, SKIPPED = 77 };
 
 static int64_t tell(const char *line) { return d->fake ? d->fake(line) : 0; }
-static int64_t counted(const char *call) {
-  char line[64];
-  snprintf(line, sizeof line, "count cu%s", call);
+
+/* What both vendors have: kernels, copies, pinned and device memory. */
+typedef struct call { const char *cuda, *hip; } call;
+static const call launches = { "cuLaunchKernel", "hipModuleLaunchKernel" }, copies = { "cuMemcpyAsync", "hipMemcpyAsync" },
+                  pinned = { "cuMemHostAlloc", "hipHostMalloc" }, allocations = { "cuMemAlloc", "hipMalloc" };
+
+static int64_t tell_of(const char *verb, call c, const char *rest) {
+  char line[96];
+  snprintf(line, sizeof line, "%s %s%s", verb, strcmp(backend, "hip") ? c.cuda : c.hip, rest);
   return tell(line);
 }
+static int64_t counted(call c) { return tell_of("count", c, ""); }
 
 static lading_queue *begin(const char *settings) {
   lading_queue *q;
@@ -155,8 +162,8 @@ START_TEST(one_launch) {
     tell("reset");
     for (int i = 0; i < MANY; i++) r[i] = added(b, &m->work[i]);
     OK(lading_batch_flush(b));
-    if (d->fake) ck_assert_int_eq(counted("LaunchKernel"), 1);
-    if (d->fake && turn) ck_assert_int_eq(counted("MemcpyAsync"), 1); /* lists have tables, at first use */
+    if (d->fake) ck_assert_int_eq(counted(launches), 1);
+    if (d->fake && turn) ck_assert_int_eq(counted(copies), 1); /* lists have tables, at first use */
     for (int i = 0; i < MANY; i++) OK(lading_batch_wait(b, r[i]));
     check(m, 1);
   }
@@ -219,7 +226,7 @@ START_TEST(launch_fails) {
   lading_request r[MANY];
   fill(m);
   for (int i = 0; i < MANY; i++) r[i] = added(b, &m->work[i]);
-  OK(tell("fail cuLaunchKernel 1 701"));
+  OK(tell_of("fail", launches, " 1 701"));
   OK(lading_batch_flush(b));
   for (int i = 0; i < MANY; i++) ck_assert_int_eq(lading_batch_wait(b, r[i]), LADING_ERR_DEVICE);
   for (int i = 0; i < MANY; i++) r[i] = added(b, &m->work[i]);
@@ -265,9 +272,9 @@ START_TEST(no_memory_there) {
   lading_queue *q = begin("");
   if (!d->fake) return end(q);
   lading_batch *b = NULL;
-  OK(tell("fail cuMemHostAlloc 1 2"));
+  OK(tell_of("fail", pinned, " 1 2"));
   ck_assert_int_eq(lading_batch_create(q, NULL, &b), LADING_ERR_NOMEM);
-  OK(tell("fail cuMemAlloc 1 2"));
+  OK(tell_of("fail", allocations, " 1 2"));
   ck_assert_int_eq(lading_batch_create(q, NULL, &b), LADING_ERR_NOMEM);
   ck_assert_ptr_null(b);
   end(q);
@@ -287,7 +294,7 @@ START_TEST(small_ones_run_here) {
   tell("reset");
   OK(lading_batch_wait(b, added(b, &w)));
   ck_assert_int_eq(a[1], 42);
-  ck_assert_int_eq(counted("LaunchKernel"), 0);
+  ck_assert_int_eq(counted(launches), 0);
   lading_batch_free(b);
   OK(d->free_pinned(a));
   end(q);
@@ -405,7 +412,7 @@ static bool have_device(void) {
 }
 
 int main(int argc, char **argv) {
-  if (getenv("FAKE_BACKEND")) backend = getenv("FAKE_BACKEND");
+  if (getenv("LADING_TEST_BACKEND")) backend = getenv("LADING_TEST_BACKEND");
   if (!have_device()) {
     printf("no device of %s here\n", backend);
     return SKIPPED;

@@ -1,7 +1,7 @@
 /* fake: the stand-in driver does what real ones do, later than one hopes, and finds what it is there to find. Each test is a
  * process of its own; one that provokes a fault forgives it, or the process would end badly. */
 #include "common.h"
-#include "driver.h"
+#include "../bench/driver.h"
 #include "fake/own.h"
 #include <errno.h>
 #include <signal.h>
@@ -19,11 +19,11 @@ static void begin(const char *settings) {
   d = driver_open(backend);
   ck_assert_msg(d && d->fake, "the fake driver was not found: LD_LIBRARY_PATH must name its folder");
   if (*settings) OK(d->fake(settings));
-  driver_enter(d, 0);
+  OK(driver_enter(d, 0));
 }
 
 static void end(void) {
-  driver_leave(d, 0);
+  OK(driver_leave(d, 0));
   ck_assert_int_eq(d->fake("leaks"), 0);
   ck_assert_int_eq(d->fake("faults"), 0);
 }
@@ -66,7 +66,7 @@ static int launch(const char *name, unsigned grid, unsigned block, void *queue, 
 
 static void unload(void) { /* the module of kernel() is the only object of these tests that is alive at their end */
   ck_assert_int_eq(d->fake("leaks"), 1);
-  driver_leave(d, 0);
+  OK(driver_leave(d, 0));
   ck_assert_int_eq(d->fake("faults"), 0);
 }
 
@@ -106,7 +106,7 @@ START_TEST(barriers) {
     const uint32_t *out = over_blocks("ldg_d_own_reverse", turn, 0);
     for (uint32_t i = 0; i < 256; i++) ck_assert_uint_eq(out[i], i + turn);
   }
-  driver_leave(d, 0);
+  OK(driver_leave(d, 0));
 }
 END_TEST
 
@@ -401,16 +401,16 @@ START_TEST(contexts) {
   begin("");
   void *s = new_stream(), *now = NULL, *other = NULL;
   char *p = device_memory(8);
-  driver_enter(d, 1);
+  OK(driver_enter(d, 1));
   OK(d->current(&other));
   ck_assert_int_ne(d->fill(p, 0, 8, s), 0); /* a stream of the other device */
   ck_assert_int_eq(faults(), 1);
-  driver_leave(d, 1);
+  OK(driver_leave(d, 1));
   OK(d->current(&now));
   ck_assert(now && now != other);
   OK(d->stream_free(s));
   OK(d->free(p));
-  driver_leave(d, 0);
+  OK(driver_leave(d, 0));
   void *none = NULL;
   OK(d->current(&none));
   ck_assert_ptr_null(none);

@@ -248,12 +248,21 @@ FAKE(cuStreamQuery, hipStreamQuery, CURRENT, (void *handle), (handle)) {
   return s->object.context->error;
 }
 
-FAKE(cuStreamGetCtx, hipStreamGetCtx, INIT, (void *handle, fake_context **context), (handle, context)) {
+#ifdef FAKE_HIP
+FAKE(cuStreamGetDevice, hipStreamGetDevice, INIT, (void *handle, int *device), (handle, device)) {
+  const fake_stream *s = fake_stream_of(handle);
+  if (!s) return fake_fault(E_HANDLE, "%p is no stream", handle);
+  *device = s->object.context->device;
+  return E_OK;
+}
+#else
+FAKE(cuStreamGetCtx, , INIT, (void *handle, fake_context **context), (handle, context)) {
   const fake_stream *s = fake_stream_of(handle);
   if (!s) return (uintptr_t)handle <= 2 ? E_CONTEXT : fake_fault(E_HANDLE, "%p is no stream", handle);
   *context = s->object.context;
   return E_OK;
 }
+#endif
 
 FAKE(cuLaunchHostFunc, hipLaunchHostFunc, CURRENT, (void *handle, void (*fn)(void *), void *data), (handle, fn, data)) {
   int err = E_OK;
@@ -315,7 +324,7 @@ FAKE(cuEventSynchronize, hipEventSynchronize, INIT, (void *handle), (handle)) {
   return err ? err : e->object.context->error;
 }
 
-FAKE(cuEventElapsedTime_v2, hipEventElapsedTime, INIT, (float *ms, void *from, void *to), (ms, from, to)) {
+FAKE(cuEventElapsedTime, hipEventElapsedTime, INIT, (float *ms, void *from, void *to), (ms, from, to)) {
   int err = E_OK;
   const event *a = event_of(from, &err), *b = event_of(to, &err);
   if (!a || !b || !a->mark || !b->mark || a->untimed || b->untimed) return E_HANDLE;

@@ -1,5 +1,4 @@
 #include "driver.h"
-#include <check.h>
 #include <dlfcn.h>
 #include <string.h>
 
@@ -19,19 +18,24 @@ const driver *driver_open(const char *backend) {
   *(void **)&d.name = dlsym(library, hip ? hip_name : cuda_name);
   DRIVER_CALLS(DRIVER_FIND)
 #undef DRIVER_FIND
+  *(void **)(hip ? (void *)&d.copy_of_kind : (void *)&d.copy) = dlsym(library, hip ? "hipMemcpyAsync" : "cuMemcpyAsync");
   *(void **)&d.fake = dlsym(library, "ldg_fake_control");
   int n = 0;
   return d.init && !d.init(0) && !d.device_count(&n) && n ? &d : NULL;
 }
 
-void driver_enter(const driver *d, int device) {
-  void *context = NULL;
-  ck_assert_int_eq(d->retain(&context, device), 0);
-  ck_assert_int_eq(d->push(context), 0);
+int driver_copy(const driver *d, void *dst, const void *src, size_t n, void *stream) {
+  return d->copy ? d->copy(dst, src, n, stream) : d->copy_of_kind(dst, src, n, DRIVER_ANY, stream);
 }
 
-void driver_leave(const driver *d, int device) {
+int driver_enter(const driver *d, int device) {
   void *context = NULL;
-  ck_assert_int_eq(d->pop(&context), 0);
-  ck_assert_int_eq(d->release(device), 0);
+  const int err = d->retain(&context, device);
+  return err ? err : d->push(context);
+}
+
+int driver_leave(const driver *d, int device) {
+  void *context = NULL;
+  const int err = d->pop(&context);
+  return err ? err : d->release(device);
 }

@@ -1,9 +1,10 @@
-/* The driver as tests call it, beside the library: found in the library of the vendor that the process would load, real or fake.
- * Tests that need the fake ask ldg_fake_control; where it is not there, they skip. */
-#ifndef TEST_DRIVER_H
-#define TEST_DRIVER_H
+/* driver: CUDA's or HIP's as lbench and the tests call it, beside the library: found at run time, real or the fake of the tests.
+ * What needs the fake asks `fake`; where that is NULL it has to do without. */
+#ifndef LBENCH_DRIVER_H
+#define LBENCH_DRIVER_H
 
-#include "fake/control.h"
+#include "../test/fake/control.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,10 @@
   DRIVER(unenroll, "cuMemHostUnregister", "hipHostUnregister", (void *))                                                           \
   DRIVER(to_device, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync", (void *, const void *, size_t, void *))                          \
   DRIVER(to_host, "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync", (void *, void *, size_t, void *))                                  \
+  DRIVER(copy2, "cuMemcpy2DAsync_v2", "hipMemcpyParam2DAsync", (const driver_box2 *, void *))                                        \
+  DRIVER(copy3, "cuMemcpy3DAsync_v2", "hipDrvMemcpy3DAsync", (const driver_box3 *, void *))                                         \
+  DRIVER(elapsed, "cuEventElapsedTime", "hipEventElapsedTime", (float *, void *, void *))                                          \
+  DRIVER(device_name, "cuDeviceGetName", "hipDeviceGetName", (char *, int, int))                                                   \
   DRIVER(fill, "cuMemsetD8Async", "hipMemsetD8Async", (void *, unsigned char, size_t, void *))                                     \
   DRIVER(stream, "cuStreamCreate", "hipStreamCreateWithFlags", (void **, unsigned))                                                \
   DRIVER(stream_free, "cuStreamDestroy_v2", "hipStreamDestroy", (void *))                                                          \
@@ -56,18 +61,27 @@
   DRIVER(attribute, "cuPointerGetAttribute", "hipPointerGetAttribute", (void *, int, void *))                                      \
   DRIVER(range, "cuMemGetAddressRange_v2", "hipMemGetAddressRange", (void **, size_t *, void *))
 
+/* Boxes of bytes, as both vendors lay them out; kind 4: the address says whose memory it is. */
+enum { DRIVER_HOST = 1, DRIVER_ANY = 4 };
+typedef struct driver_side2 { size_t x, y; int kind; const void *host; const void *device; void *array; size_t pitch; } driver_side2;
+typedef struct driver_box2 { driver_side2 src, dst; size_t width, height; } driver_box2;
+typedef struct driver_side3 { size_t x, y, z, lod; int kind; const void *host; const void *device; void *array, *reserved; size_t pitch, height; } driver_side3;
+typedef struct driver_box3 { driver_side3 src, dst; size_t width, height, depth; } driver_box3;
 typedef struct driver_ipc { unsigned char bytes[64]; } driver_ipc;
 #define DRIVER_POINTER(name, cuda, hip, params) int (*name) params;
 typedef struct driver {
   DRIVER_CALLS(DRIVER_POINTER)
+  int (*copy)(void *, const void *, size_t, void *);           /* CUDA's; HIP's has a kind before the stream */
+  int (*copy_of_kind)(void *, const void *, size_t, int, void *);
   ldg_fake_control_fn *fake; /* NULL: this is the real one */
 } driver;
 #undef DRIVER_POINTER
 
 /* "cuda" or "hip"; initialized. NULL: there is none here. */
 const driver *driver_open(const char *backend);
-/* Also makes the context of that device current, which the caller gives back with driver_leave. */
-void driver_enter(const driver *d, int device);
-void driver_leave(const driver *d, int device);
+int driver_copy(const driver *d, void *dst, const void *src, size_t n, void *stream); /* between memory of any kind */
+/* Makes the context of that device current, until driver_leave. 0 or the driver's error. */
+int driver_enter(const driver *d, int device);
+int driver_leave(const driver *d, int device);
 
 #endif
