@@ -124,8 +124,8 @@ static bool same_kind(lading_mem a, lading_mem b) { return a.kind == b.kind && a
 /* A page is of one kind, and so is a run: no two allocations are next to each other. */
 static uintptr_t page_of(const char *at) { return (uintptr_t)at >> 12; }
 
-/* Segments from w->lo on that are in memory of one kind on that side: up to *end. */
-static int segments_alike(const ldg_device *dev, const ldg_work *w, int i, lading_mem *kind, int64_t *end) {
+/* Segments from stream byte lo on that are in memory of one kind on that side: up to *end. */
+static int segments_alike(const ldg_device *dev, const ldg_work *w, int64_t lo, int i, lading_mem *kind, int64_t *end) {
   const ldg_side *s = &w->side[i];
   ldg_rep items;
   ldg_cursor c;
@@ -133,12 +133,12 @@ static int segments_alike(const ldg_device *dev, const ldg_work *w, int i, ladin
   uintptr_t page = 0;
   int e = ldg_rep_repeat_in(&items, s->count, s->extent, s->rep);
   if (e) return e;
-  ldg_cursor_seek(&c, &items, w->lo);
-  for (*end = w->lo; *end < w->hi && ldg_cursor_run(&c, &off, &len); *end += len) {
+  ldg_cursor_seek(&c, &items, lo);
+  for (*end = lo; *end < w->hi && ldg_cursor_run(&c, &off, &len); *end += len) {
     const char *at = ldg_at(s->base, off);
     lading_mem next = *kind;
-    if (*end == w->lo || page_of(at) != page) e = dev->query(dev, at, &next);
-    if (e || (*end > w->lo && !same_kind(*kind, next))) break;
+    if (*end == lo || page_of(at) != page) e = dev->query(dev, at, &next);
+    if (e || (*end > lo && !same_kind(*kind, next))) break;
     *kind = next, page = page_of(at + len - 1);
   }
   *end = ldg_min(*end, w->hi);
@@ -149,8 +149,8 @@ static int by_segments(const ldg_device *dev, ldg_lane *lane, const ldg_work *w,
   ldg_work part = *w;
   int e = LADING_OK;
   for (; !e && part.lo < w->hi; part.lo = part.hi) {
-    part.hi = w->hi;
-    e = segments_alike(dev, &part, i, &part.mem[i], &part.hi);
+    part.mem[i] = (lading_mem){ LADING_MEM_UNKNOWN, 0 };
+    e = segments_alike(dev, w, part.lo, i, &part.mem[i], &part.hi);
     if (!e) e = ldg_queue_carry(dev, lane, &part);
   }
   return e;

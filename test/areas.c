@@ -24,7 +24,7 @@ devices devices_open(void) {
   devices v = { .backend = backend_name() };
   v.d = driver_open(v.backend);
   ck_assert(v.d != NULL); /* main has looked */
-  driver_enter(v.d, 0);
+  OK(driver_enter(v.d, 0));
   OK(v.d->stream(&v.stream, 1));
   OK(lading_queue_create(v.backend, 0, &v.q));
   return v;
@@ -37,7 +37,7 @@ void devices_close(devices *v) {
   lading_queue_free(v->q);
   OK(v->d->stream_free(v->stream));
   if (v->d->fake) ck_assert_int_eq(v->d->fake("faults"), 0);
-  driver_leave(v->d, 0);
+  OK(driver_leave(v->d, 0));
 }
 
 area area_new(const devices *v, lading_memkind kind, int64_t n) {

@@ -3,7 +3,7 @@
 #define TEST_AREAS_H
 
 #include "common.h"
-#include "driver.h"
+#include "../bench/driver.h"
 
 bool devices_there(void);                /* else main returns 77: skipped */
 /* The driver and its first device, entered. */
