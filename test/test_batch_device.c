@@ -1,11 +1,9 @@
 /* batch_device: fused launches, through the stand-in driver or a real one: the bytes, the number of calls, errors, capture. What only
  * the stand-in can do (fail, lose its device, count) is skipped on a real one. Meant to run under the thread sanitizer too. */
+#include "areas.h"
 #include "batch_works.h"
-#include "driver.h"
 #include <pthread.h>
 #include <sched.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const driver *d;
 static const char *backend = "cuda";
@@ -403,20 +401,9 @@ START_TEST(adders) {
 }
 END_TEST
 
-/* Asked in another process: what has asked a driver may not fork any more. */
-static bool have_device(void) {
-  int n = 0, status = 0;
-  const pid_t child = fork();
-  if (child == 0) _exit(lading_device_count(backend, &n) || n == 0);
-  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 int main(int argc, char **argv) {
   if (getenv("LADING_TEST_BACKEND")) backend = getenv("LADING_TEST_BACKEND");
-  if (!have_device()) {
-    printf("no device of %s here\n", backend);
-    return SKIPPED;
-  }
+  if (!devices_there()) return SKIPPED;
   return CHECK_MAIN("batch_device", argc, argv, bytes_on_the_device, one_launch, late_words, many_small_launches, launch_fails, device_is_lost,
                     kernel_fails, no_memory_there, small_ones_run_here, recorded, adders);
 }
