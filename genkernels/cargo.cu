@@ -74,8 +74,8 @@ LDG_DEVICE int64_t ldg_dev_fused_cargo(const ldg_fused_args *a, int64_t t) {
   return lo;
 }
 
-LDG_DEVICE void ldg_dev_any_tile(const ldg_cargo *c, int64_t t) {
-  if (c->op != LADING_REPLACE) ldg_dev_reduce_tile(c, t);
+LDG_DEVICE void ldg_dev_any_tile(const ldg_cargo *c, int64_t t, bool reduces) {
+  if (reduces && c->op != LADING_REPLACE) ldg_dev_reduce_tile(c, t);
   else if (c->form == LDG_FORM_NARROW) ldg_dev_tile_narrow(c, t);
   else if (c->form == LDG_FORM_WIDE) ldg_dev_tile_wide(c, t);
   else ldg_dev_tile_trees(c, t);
@@ -90,15 +90,19 @@ LDG_DEVICE void ldg_dev_fused_end(ldg_fused_end *e) {
   if (word) ldg_dev_publish64(word, LDG_LOAD(uint64_t, &e->id));
 }
 
-LDG_KERNEL(fused, ldg_fused_args) {
+LDG_DEVICE void ldg_dev_fused(const ldg_fused_args *a, bool reduces) {
   LDG_SHARED(ldg_cargo, c, 1); /* read once, by all */
   for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) {
     const int64_t i = ldg_dev_fused_cargo(a, t);
     for (uint32_t k = LDG_TID; k < sizeof(ldg_cargo) / 8; k += LDG_BLOCK_DIM)
       ((uint64_t *)c)[k] = LDG_LOAD(uint64_t, (const uint64_t *)&a->page->cargo[i] + k);
     LDG_SYNC();
-    ldg_dev_any_tile(c, t - LDG_LOAD(int64_t, &a->page->start[i].first));
+    ldg_dev_any_tile(c, t - LDG_LOAD(int64_t, &a->page->start[i].first), reduces);
     LDG_SYNC();
     if (LDG_TID == 0) ldg_dev_fused_end(&a->page->end[LDG_LOAD(int64_t, &a->page->start[i].end)]);
   }
 }
+
+/* Without reductions it takes 40 registers a thread rather than 64. */
+LDG_KERNEL(fused, ldg_fused_args) { ldg_dev_fused(a, false); }
+LDG_KERNEL(fused_reduce, ldg_fused_args) { ldg_dev_fused(a, true); }

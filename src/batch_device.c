@@ -93,7 +93,7 @@ typedef struct launch {
   int64_t n, taken;        /* all of them; those that are in this launch, or done */
   page *page;
   ldg_fused_page *to;
-  bool recorded, idle;
+  bool recorded, idle, reduces;
   double here;             /* time for those that run here */
   int64_t cargos, tiles;
 } launch;
@@ -104,6 +104,7 @@ static int load(launch *l, const ldg_device *dev, ldg_lane *lane, const ldg_batc
   int n;
   const int e = ldg_queue_cargos(dev, lane, &it->work, c, LDG_CARGO_OWN, &n);
   if (e) return e;
+  l->reduces |= it->work.reduction.op != LADING_REPLACE;
   ldg_fused_end *const end = &l->to->end[l->page->n];
   *end = (ldg_fused_end){ .word = l->recorded ? NULL : l->d->fuser.words + slot_of(l->d, it->id), .id = it->id };
   for (int i = 0; i < n; i++) {
@@ -133,7 +134,7 @@ static void gather(launch *l, const ldg_device *dev, ldg_lane *lane, ldg_batch_i
 static int depart(launch *l, const ldg_device *dev, ldg_lane *lane) {
   page *p = l->page;
   if (!p->n) return LADING_OK;
-  const int e = dev->fuse(lane, &l->d->fuser, (int)(p - l->d->page), l->cargos, l->tiles);
+  const int e = dev->fuse(lane, &l->d->fuser, (int)(p - l->d->page), l->cargos, l->tiles, l->reduces);
   for (int i = 0; (e || l->recorded) && i < p->n; i++) done(l->d, p->item[i], e);
   p->recorded = l->recorded && !e;
   return LADING_OK;

@@ -36,15 +36,15 @@ void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f) {
 
 static int64_t used(int64_t n) { return (int64_t)offsetof(ldg_fused_page, cargo) + n * (int64_t)sizeof(ldg_cargo); }
 
-int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles) {
+int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles, bool reduces) {
   const ldg_site *s = l->site;
   ldg_fused_page *const there = (ldg_fused_page *)(uintptr_t)f->there + page;
   ldg_fused_args args = { tiles, n, there };
-  void *params[] = { &args };
+  void *params[] = { &args }, *const kernel = s->kernel[reduces ? LDG_KERNEL_FUSED_REDUCE : LDG_KERNEL_FUSED];
   int e = ldg_site_enter(s);
   if (e) return ldg_device_error(e);
   e = s->vendor->copy(s->driver, there, &f->page[page], (size_t)used(n), l->stream);
-  if (!e) e = s->driver->launch(s->kernel[LDG_KERNEL_FUSED], (unsigned)ldg_min(tiles, GRID_MAX), 1, 1, BLOCK, 1, 1, 0, l->stream, params, NULL);
+  if (!e) e = s->driver->launch(kernel, (unsigned)ldg_min(tiles, GRID_MAX), 1, 1, BLOCK, 1, 1, 0, l->stream, params, NULL);
   ldg_site_leave(s);
   return ldg_device_error(e);
 }

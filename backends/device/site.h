@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNEL_FUSED, LDG_KERNELS }; /* first the forms of cargos */
+enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNEL_FUSED, LDG_KERNEL_FUSED_REDUCE, LDG_KERNELS }; /* first the forms of cargos */
 
 /* Pinned memory for what kernels do not reach: more than one at a time, so that one fills while another one empties. */
 enum { LDG_CHUNKS = 16, LDG_CHUNK_BYTES = 1 << 20 };
@@ -69,7 +69,7 @@ int ldg_device_mark(ldg_lane *l, int64_t n);
 int ldg_device_passed(ldg_lane *l, int64_t n, bool wait, int64_t *upto);
 int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out);
 void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f);
-int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles);
+int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles, bool reduces);
 int ldg_device_look(ldg_lane *l, bool *recorded, bool *idle);
 int ldg_device_ipc_export(const ldg_device *d, const void *at, lading_ipc *out);
 int ldg_device_ipc_open(const ldg_device *d, const lading_ipc *token, void **out);
