@@ -3,7 +3,8 @@
  *
  *   reset                   counts are 0, nothing fails on demand any more
  *   count [NAME]            calls of cuNAME... since then; of all of them without a name
- *   fail NAME N E           the N-th call of NAME from now returns error E and does nothing
+ *   fail NAME N E           the N-th call of NAME from now returns error E and does nothing; NAME any: of all calls,
+ *                           but those that pop a context, since nobody could do anything about it
  *   kernel-fail N E         the N-th kernel from now fails with E when it runs; the context is lost with it
  *   lost E                  the device is lost: every call returns E
  *   room BYTES              device memory in all (-1: no limit)

@@ -66,7 +66,7 @@ int fake_leave(int err);
 #define FAKE(cuda, hip, needs, params, args)                                            \
   static int do_##cuda params;                                                          \
   static fake_call call_##cuda = { FAKE_WORD(FAKE_PICK(cuda, hip)), needs, 0, 0, 0, NULL }; \
-  __attribute__((constructor)) static void know_##cuda(void) { fake_know(&call_##cuda); } \
+  __attribute__((constructor(200))) static void know_##cuda(void) { fake_know(&call_##cuda); } \
   FAKE_EXPORT int FAKE_PICK(cuda, hip) params;                                          \
   FAKE_EXPORT int FAKE_PICK(cuda, hip) params {                                         \
     const int refused_ = fake_enter(&call_##cuda);                                     \
