@@ -97,31 +97,43 @@ LDG_DEVICE ldg_pair ldg_dev_trees(const ldg_cargo *c, int64_t x, int64_t k) {
 
 /* ---- tiles ---- */
 
-/* Units x, x + step ... are found by `find`, n of them read before the first is written: a constant. A thread that is alone thus
- * takes them in the order of the stream. */
-#define LDG_MOVE_WORDS(T, n)                                                    \
+/* n units at the places p, all read before the first is written. */
+#define LDG_MOVE_WORDS(T, p, n)                                                 \
   do {                                                                          \
     T v[n];                                                                     \
     LDG_UNROLL(4)                                                               \
-    for (int k = 0; k < n; k++)                                                 \
-      if (x + k * step < c->hi) v[k] = LDG_LOAD(T, p[k].src);                   \
+    for (int k = 0; k < n; k++) v[k] = LDG_LOAD(T, p[k].src);                   \
     LDG_UNROLL(4)                                                               \
-    for (int k = 0; k < n; k++)                                                 \
-      if (x + k * step < c->hi) LDG_STORE(T, p[k].dst, v[k]);                   \
+    for (int k = 0; k < n; k++) LDG_STORE(T, p[k].dst, v[k]);                   \
   } while (0)
 
+#define LDG_MOVE_PAIRS(name, n)                                                 \
+  LDG_DEVICE void name(const ldg_pair *p, int word) {                           \
+    switch (word) {                                                             \
+    case 16: LDG_MOVE_WORDS(ldg_word16, p, n); break;                           \
+    case 8: LDG_MOVE_WORDS(uint64_t, p, n); break;                              \
+    case 4: LDG_MOVE_WORDS(uint32_t, p, n); break;                              \
+    case 2: LDG_MOVE_WORDS(uint16_t, p, n); break;                              \
+    default: LDG_MOVE_WORDS(uint8_t, p, n); break;                              \
+    }                                                                           \
+  }
+LDG_MOVE_PAIRS(ldg_dev_move_4, 4)
+LDG_MOVE_PAIRS(ldg_dev_move_2, 2)
+LDG_MOVE_PAIRS(ldg_dev_move_1, 1)
+
+/* n units, `step` apart, from x on: those that are there. A thread that is alone thus takes them in the order of the stream. */
 #define LDG_MOVE_SOME(name, find, n)                                            \
   LDG_DEVICE void name(const ldg_cargo *c, int64_t x, int64_t step) {           \
     ldg_pair p[n];                                                              \
-    LDG_UNROLL(4)                                                               \
-    for (int k = 0; k < n; k++)                                                 \
-      if (x + k * step < c->hi) p[k] = find(c, x + k * step);                   \
-    switch (c->word) {                                                          \
-    case 16: LDG_MOVE_WORDS(ldg_word16, n); break;                              \
-    case 8: LDG_MOVE_WORDS(uint64_t, n); break;                                 \
-    case 4: LDG_MOVE_WORDS(uint32_t, n); break;                                 \
-    case 2: LDG_MOVE_WORDS(uint16_t, n); break;                                 \
-    default: LDG_MOVE_WORDS(uint8_t, n); break;                                 \
+    if (x + (n - 1) * step < c->hi) {                                           \
+      LDG_UNROLL(4)                                                             \
+      for (int k = 0; k < n; k++) p[k] = find(c, x + k * step);                 \
+      ldg_dev_move_##n(p, c->word);                                             \
+      return;                                                                   \
+    }                                                                           \
+    for (int k = 0; k < n && x < c->hi; k++, x += step) {                       \
+      p[0] = find(c, x);                                                        \
+      ldg_dev_move_1(p, c->word);                                               \
     }                                                                           \
   }
 

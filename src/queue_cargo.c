@@ -15,7 +15,7 @@ typedef struct shipment {
   ldg_cargo cargo[LDG_CARGO_OWN];
 } shipment;
 
-enum { WORD_MAX = 16 };
+enum { WORD_MAX = 16, REDUCED_MAX = 8 }; /* bytes */
 
 static int32_t word_of(uint64_t bits, int64_t most) {
   const int32_t w = 1 << __builtin_ctzll(bits | WORD_MAX);
@@ -85,13 +85,42 @@ static int load_words(shipment *s, ldg_cargo c, const ldg_nest *n, int32_t word,
   return e ? e : load(s, &c);
 }
 
-static int load_nest(shipment *s, ldg_cargo c, const ldg_nest *n, uint64_t bits) {
+static int load_nest(shipment *s, ldg_cargo c, const ldg_nest *n) {
   const int64_t lo = s->work->lo, hi = s->work->hi;
-  bits |= nest_bits(n) | bits_of(c.src) | bits_of(c.dst);
+  const uint64_t bits = nest_bits(n) | bits_of(c.src) | bits_of(c.dst);
   if (!s->op) return load_words(s, c, n, word_of(bits, WORD_MAX), lo, hi);
   c.elem = s->work->reduction.sig.node->kind;
-  nest_cargo(&c, n, word_of(bits | (uint64_t)s->op->size, WORD_MAX), s->op->size, lo, hi);
+  nest_cargo(&c, n, word_of(bits | (uint64_t)s->op->size, REDUCED_MAX), s->op->size, lo, hi);
   return load(s, &c);
+}
+
+/* ---- transposes ---- */
+
+enum { SQUARE_MIN = 8 };  /* iterations, below which a square is mostly empty */
+
+static int dense_dim(const ldg_nest *n, bool at_dst) {
+  for (int k = 0; k < n->nd; k++)
+    if (n->dim[k].n >= SQUARE_MIN && (at_dst ? n->dim[k].dst : n->dim[k].src) == n->block) return k;
+  return -1;
+}
+
+/* Whole, of single words, dense along one dim at the source and along another one at the destination. */
+static bool is_transpose(const shipment *s, const ldg_cargo *c, const ldg_nest *n, int *i, int *j) {
+  int64_t all = n->block;
+  for (int k = 0; k < n->nd; k++) all *= n->dim[k].n;
+  *i = dense_dim(n, false), *j = dense_dim(n, true);
+  return !s->op && !s->ordered && s->work->lo == 0 && s->work->hi == all && *i >= 0 && *j >= 0 && *i != *j &&
+         word_of(nest_bits(n) | bits_of(c->src) | bits_of(c->dst), WORD_MAX) == n->block && all / n->block < INT32_MAX;
+}
+
+static int transpose(shipment *s, ldg_cargo c, const ldg_nest *n, int i, int j) {
+  int nd = 2;
+  nest_cargo(&c, n, (int32_t)n->block, n->block, 0, s->work->hi);
+  for (int k = 0; k < n->nd; k++) {
+    ldg_cargo_dim *d = &c.as.nest.dim[k == i ? 0 : k == j ? 1 : nd++];
+    *d = (ldg_cargo_dim){ { n->dim[k].n, 0, 0 }, n->dim[k].src, n->dim[k].dst }; /* divided by only once a square */
+  }
+  return s->dev->transpose(s->lane, &c);
 }
 
 /* *done: both layouts refine to one nest, of whole elements. */
@@ -100,10 +129,11 @@ static int by_nest(shipment *s, bool *done) {
   ldg_cargo c = blank(s);
   ldg_nest n;
   int64_t from, to;
+  int i, j;
   *done = ldg_nest_common(a->rep, a->extent, b->rep, b->extent, s->work->hi, &n, &from, &to) && !(s->op && n.block % s->op->size);
   if (!*done) return LADING_OK;
   c.src = ldg_at(a->base, from), c.dst = ldg_at(b->base, to);
-  return load_nest(s, c, &n, 0);
+  return is_transpose(s, &c, &n, &i, &j) ? transpose(s, c, &n, i, j) : load_nest(s, c, &n);
 }
 
 /* ---- trees ---- */
@@ -149,7 +179,7 @@ static int by_trees(shipment *s) {
   const int32_t word = word_of(bits, WORD_MAX);
   if (s->op) {
     c.elem = s->work->reduction.sig.node->kind;
-    tree_cargo(&c, word_of((uint64_t)word | (uint64_t)s->op->size | (uint64_t)lo, WORD_MAX), s->op->size, lo, hi);
+    tree_cargo(&c, word_of((uint64_t)word | (uint64_t)s->op->size | (uint64_t)lo, REDUCED_MAX), s->op->size, lo, hi);
     return load(s, &c);
   }
   const int64_t from = ldg_min(hi, (lo + word - 1) / word * word), to = ldg_max(from, hi / word * word);

@@ -117,41 +117,40 @@ static int by_chunks(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, t
 
 /* ---- where memory is ---- */
 
-static bool is_absolute(const ldg_work *w, int i) {
-  return w->plan[i] && !w->side[i].base && (w->side[i].rep->kind == LDG_BLOCKS || w->side[i].rep->kind == LDG_JOIN);
-}
-
-/* Members of an absolute type: the one that holds stream byte `byte` ends at *end, and is at the address returned. */
-static const char *member_at(const ldg_side *s, int64_t byte, int64_t *end) {
-  const ldg_rep *r = s->rep;
-  const int64_t item = byte / r->size, in = byte - item * r->size;
-  const int64_t i = r->psum ? ldg_rep_find(r->psum, r->n, in) : in / r->child->size;
-  *end = item * r->size + ldg_rep_starts(r, i + 1);
-  return ldg_at(s->base, item * s->extent + r->at[i] + (r->child ? r->child->first : r->kids[i]->first));
-}
+static bool is_absolute(const ldg_work *w, int i) { return w->plan[i] && !w->side[i].base; }
 
 static bool same_kind(lading_mem a, lading_mem b) { return a.kind == b.kind && a.device == b.device; }
 
-/* Stream bytes from w->lo on that are in memory of one kind on that side: up to *end. */
-static int members_alike(const ldg_device *dev, const ldg_work *w, int i, lading_mem *kind, int64_t *end) {
-  lading_mem next;
-  int64_t to;
-  int e = dev->query(dev, member_at(&w->side[i], w->lo, end), kind);
-  while (!e && *end < w->hi) {
-    e = dev->query(dev, member_at(&w->side[i], *end, &to), &next);
-    if (e || !same_kind(*kind, next)) break;
-    *end = to;
+/* A page is of one kind, and so is a run: no two allocations are next to each other. */
+static uintptr_t page_of(const char *at) { return (uintptr_t)at >> 12; }
+
+/* Segments from stream byte lo on that are in memory of one kind on that side: up to *end. */
+static int segments_alike(const ldg_device *dev, const ldg_work *w, int64_t lo, int i, lading_mem *kind, int64_t *end) {
+  const ldg_side *s = &w->side[i];
+  ldg_rep items;
+  ldg_cursor c;
+  int64_t off, len;
+  uintptr_t page = 0;
+  int e = ldg_rep_repeat_in(&items, s->count, s->extent, s->rep);
+  if (e) return e;
+  ldg_cursor_seek(&c, &items, lo);
+  for (*end = lo; *end < w->hi && ldg_cursor_run(&c, &off, &len); *end += len) {
+    const char *at = ldg_at(s->base, off);
+    lading_mem next = *kind;
+    if (*end == lo || page_of(at) != page) e = dev->query(dev, at, &next);
+    if (e || (*end > lo && !same_kind(*kind, next))) break;
+    *kind = next, page = page_of(at + len - 1);
   }
   *end = ldg_min(*end, w->hi);
   return e;
 }
 
-static int by_members(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, int i) {
+static int by_segments(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, int i) {
   ldg_work part = *w;
   int e = LADING_OK;
   for (; !e && part.lo < w->hi; part.lo = part.hi) {
-    part.hi = w->hi;
-    e = members_alike(dev, &part, i, &part.mem[i], &part.hi);
+    part.mem[i] = (lading_mem){ LADING_MEM_UNKNOWN, 0 };
+    e = segments_alike(dev, w, part.lo, i, &part.mem[i], &part.hi);
     if (!e) e = ldg_queue_carry(dev, lane, &part);
   }
   return e;
@@ -176,7 +175,7 @@ int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *work)
   ldg_work w = *work;
   bool reached[2];
   for (int i = LDG_SRC; i <= LDG_DST; i++) {
-    if (w.mem[i].kind == LADING_MEM_UNKNOWN && is_absolute(&w, i)) return by_members(dev, lane, &w, i);
+    if (w.mem[i].kind == LADING_MEM_UNKNOWN && is_absolute(&w, i)) return by_segments(dev, lane, &w, i);
     const int e = ask(dev, &w, i);
     if (e) return e;
     reached[i] = dev->reaches(lane, w.mem[i].kind);

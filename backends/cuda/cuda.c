@@ -1,5 +1,5 @@
 /* CUDA: what its driver calls the functions of driver.h. Versioned symbols are named, so that no header of the toolkit is needed. */
-#include "site.h"
+#include "../device/site.h"
 
 extern const char ldg_cuda_image[];
 
