@@ -16,6 +16,7 @@
  *   faults                  how many faults were found; `forgive` sets that to 0. With any at exit the process ends with 86
  *   leaks                   how many objects and ranges of memory are alive; says which
  *   pageable                copies from or to memory that no driver knows, since `reset`
+ *   orphans                 pieces of memory that were freed while another process had them open, since `reset`
  *   queued                  commands that have not run
  *
  * Returns the number asked for, 0 for a setting, -1 for a line that means nothing.

@@ -97,7 +97,7 @@ static const setting settings[] = {
 static int64_t reset(void) {
   for (fake_call *c = calls; c; c = c->next) c->count = c->fail_in = 0;
   any_fail_in = fake_set.kernel_fail_in = fake_set.lost = 0;
-  fake_set.pageable = 0;
+  fake_set.pageable = fake_set.orphans = 0;
   return 0;
 }
 
@@ -133,6 +133,7 @@ static int64_t control(const char *line) {
   if (!strcmp(verb, "forgive")) return faults = 0;
   if (!strcmp(verb, "leaks")) return fake_leaks(true);
   if (!strcmp(verb, "pageable")) return fake_set.pageable;
+  if (!strcmp(verb, "orphans")) return fake_set.orphans;
   if (!strcmp(verb, "queued")) return queued();
   const int got = sscanf(line, " %*s %lld %lld", &n, &e);
   if (!strcmp(verb, "kernel-fail") && got == 2) return fake_set.kernel_fail_in = n, fake_set.kernel_fail_with = (int)e, 0;

@@ -79,7 +79,7 @@ int fake_fault(int err, const char *format, ...) __attribute__((format(printf, 2
 
 /* ---- settings: control.h ---- */
 typedef struct fake_settings {
-  int64_t devices, version, room, patience, late, reuse, kernel_fail_in, pageable;
+  int64_t devices, version, room, patience, late, reuse, kernel_fail_in, pageable, orphans;
   int kernel_fail_with, lost;
   uint64_t random;
 } fake_settings;
