@@ -7,8 +7,8 @@ Generated files hold no logic: each row defines its parameters and includes a ke
 import argparse
 import pathlib
 
-from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, ISAS, OP_ISAS, OPS, SHUFFLES, TRANSPOSES,
-                   WIDE)
+from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, HIP_ARCHES, ISAS, OP_ISAS, OPS, SHUFFLES,
+                   TRANSPOSES, WIDE)
 
 HERE = pathlib.Path(__file__).resolve().parent
 STAMP = "/* made by genkernels/gen.py {args}; edit genkernels/table.py instead */\n"
@@ -106,14 +106,16 @@ def main():
     p.add_argument("--ops", action="store_true", help="the reductions instead of the movers")
     p.add_argument("--levels", type=lambda s: s.split(","), default=["base"], help="the levels that are built, worst first")
     p.add_argument("--device-ops", action="store_true", help="the reductions of devices")
-    p.add_argument("--say-arches", choices=["cuda"], help="the compiler's options, for the build")
+    p.add_argument("--say-arches", choices=["cuda", "hip"], help="the compiler's options, for the build")
     p.add_argument("--say-op-levels", action="store_true", help="those of the levels that have reductions of their own, for the build")
     p.add_argument("--out")
     a = p.parse_args()
     if a.say_op_levels:
         return print(*op_levels(a.levels))
-    if a.say_arches:
+    if a.say_arches == "cuda":
         return print(*(f"-gencode=arch={arch},code={code}" for arch, code in CUDA_ARCHES))
+    if a.say_arches == "hip":
+        return print(*(f"--offload-arch={arch}" for arch in HIP_ARCHES))
     if not a.out:
         p.error("--out is needed")
     if a.device_ops:

@@ -113,6 +113,9 @@ OP_ISAS = ["base", "v3", "neon"]
 # The compiler's options for each architecture: PTX for the oldest one, which drivers compile for all that are not named, then code.
 CUDA_ARCHES = [("compute_75", "compute_75"), ("compute_80", "sm_80"), ("compute_90", "sm_90"), ("compute_100", "sm_100")]
 
+# Those that the compiler knows are built.
+HIP_ARCHES = ["gfx906", "gfx90a", "gfx942"]
+
 # How an element is held on a device, where no long double is: C type, packed bytes, how it is read and written (cargo_reduce.h).
 DEVICE_CARRIERS = {
     **{name: (kind, int(size), "PLAIN") for name, (kind, size, how) in CARRIERS.items() if how == "PLAIN" and size.isdigit() and name[0] != "c"},
