@@ -11,8 +11,8 @@ typedef struct shipment {
   const ldg_work *work;
   const ldg_op *op;            /* of all elements; NULL: a move */
   bool ordered, kept;          /* kept: for somebody else's launch */
-  int n;
-  ldg_cargo cargo[LDG_CARGO_OWN];
+  int n, room;
+  ldg_cargo *cargo;
 } shipment;
 
 enum { WORD_MAX = 16, REDUCED_MAX = 8 }; /* bytes */
@@ -43,15 +43,16 @@ static int depart(shipment *s) {
 }
 
 static int load(shipment *s, const ldg_cargo *c) {
-  const bool full = s->n == LDG_CARGO_OWN || (s->n && !s->kept && s->cargo[0].form != c->form);
+  const bool full = s->n == s->room || (s->n && !s->kept && s->cargo[0].form != c->form);
   const int e = full ? depart(s) : LADING_OK;
   if (!e && c->lo < c->hi) s->cargo[s->n++] = *c;
   return e;
 }
 
+/* Its form is not filled in. */
 static ldg_cargo blank(const shipment *s) {
   ldg_cargo c;
-  memset(&c, 0, sizeof c);
+  memset(&c, 0, offsetof(ldg_cargo, as));
   c.op = s->op ? (int32_t)s->work->reduction.op : LADING_REPLACE;
   return c;
 }
@@ -76,23 +77,25 @@ static uint64_t nest_bits(const ldg_nest *n) {
 }
 
 /* A move in the widest words, and the bytes before and after them one by one. */
-static int load_words(shipment *s, ldg_cargo c, const ldg_nest *n, int32_t word, int64_t lo, int64_t hi) {
+static int load_words(shipment *s, ldg_cargo *c, const ldg_nest *n, int32_t word, int64_t lo, int64_t hi) {
   const int64_t from = ldg_min(hi, (lo + word - 1) / word * word), to = ldg_max(from, hi / word * word);
-  nest_cargo(&c, n, 1, 1, lo, from);
-  int e = load(s, &c);
-  nest_cargo(&c, n, word, word, from, to);
-  if (!e) e = load(s, &c);
-  nest_cargo(&c, n, 1, 1, to, hi);
-  return e ? e : load(s, &c);
+  const struct { int32_t word; int64_t lo, hi; } part[3] = { { 1, lo, from }, { word, from, to }, { 1, to, hi } };
+  int e = LADING_OK;
+  for (int i = 0; i < 3 && !e; i++) {
+    if (part[i].lo == part[i].hi) continue;
+    nest_cargo(c, n, part[i].word, part[i].word, part[i].lo, part[i].hi);
+    e = load(s, c);
+  }
+  return e;
 }
 
-static int load_nest(shipment *s, ldg_cargo c, const ldg_nest *n) {
+static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n) {
   const int64_t lo = s->work->lo, hi = s->work->hi;
-  const uint64_t bits = nest_bits(n) | bits_of(c.src) | bits_of(c.dst);
+  const uint64_t bits = nest_bits(n) | bits_of(c->src) | bits_of(c->dst);
   if (!s->op) return load_words(s, c, n, word_of(bits, WORD_MAX), lo, hi);
-  c.elem = s->work->reduction.sig.node->kind;
-  nest_cargo(&c, n, word_of(bits | (uint64_t)s->op->size, REDUCED_MAX), s->op->size, lo, hi);
-  return load(s, &c);
+  c->elem = s->work->reduction.sig.node->kind;
+  nest_cargo(c, n, word_of(bits | (uint64_t)s->op->size, REDUCED_MAX), s->op->size, lo, hi);
+  return load(s, c);
 }
 
 /* ---- transposes ---- */
@@ -110,7 +113,7 @@ static bool is_transpose(const shipment *s, const ldg_cargo *c, const ldg_nest *
   int64_t all = n->block;
   for (int k = 0; k < n->nd; k++) all *= n->dim[k].n;
   *i = dense_dim(n, false), *j = dense_dim(n, true);
-  return !s->op && !s->ordered && s->work->lo == 0 && s->work->hi == all && *i >= 0 && *j >= 0 && *i != *j &&
+  return !s->op && !s->ordered && !s->kept && s->work->lo == 0 && s->work->hi == all && *i >= 0 && *j >= 0 && *i != *j &&
          word_of(nest_bits(n) | bits_of(c->src) | bits_of(c->dst), WORD_MAX) == n->block && all / n->block < INT32_MAX;
 }
 
@@ -134,7 +137,7 @@ static int by_nest(shipment *s, bool *done) {
   *done = ldg_nest_common(a->rep, a->extent, b->rep, b->extent, s->work->hi, &n, &from, &to) && !(s->op && n.block % s->op->size);
   if (!*done) return LADING_OK;
   c.src = ldg_at(a->base, from), c.dst = ldg_at(b->base, to);
-  return is_transpose(s, &c, &n, &i, &j) ? transpose(s, c, &n, i, j) : load_nest(s, c, &n);
+  return is_transpose(s, &c, &n, &i, &j) ? transpose(s, c, &n, i, j) : load_nest(s, &c, &n);
 }
 
 /* ---- trees ---- */
@@ -174,6 +177,7 @@ static int by_trees(shipment *s) {
   ldg_cargo c = blank(s);
   const int64_t lo = s->work->lo, hi = s->work->hi;
   uint64_t bits = 0;
+  memset(&c.as.trees, 0, sizeof c.as.trees);
   int e = load_side(s, &c, LDG_SRC, &bits);
   if (!e) e = load_side(s, &c, LDG_DST, &bits);
   if (e) return e;
@@ -205,7 +209,8 @@ static const char *run_at(const ldg_side *s, int64_t lo) { return ldg_at(s->base
 bool ldg_queue_ships(const ldg_work *w) { return w->reduction.op == LADING_REPLACE || device_op(w); }
 
 int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
-  shipment s = { .dev = dev, .lane = lane, .work = w };
+  ldg_cargo own[LDG_CARGO_OWN];
+  shipment s = { .dev = dev, .lane = lane, .work = w, .room = LDG_CARGO_OWN, .cargo = own };
   const ldg_side *a = &w->side[LDG_SRC], *b = &w->side[LDG_DST];
   const bool moves = w->reduction.op == LADING_REPLACE;
   bool done;
@@ -219,13 +224,11 @@ int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
 }
 
 int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_cargo *out, int max, int *n) {
-  shipment s = { .dev = dev, .lane = lane, .work = w, .kept = true };
+  shipment s = { .dev = dev, .lane = lane, .work = w, .kept = true, .room = max, .cargo = out };
   bool done;
   s.op = w->reduction.op == LADING_REPLACE ? NULL : device_op(w);
   int e = by_nest(&s, &done);
   if (!e && !done) e = by_trees(&s);
-  if (e || s.n > max) return e ? e : LADING_ERR_UNSUPPORTED;
-  memcpy(out, s.cargo, (size_t)s.n * sizeof *out);
   *n = s.n;
-  return LADING_OK;
+  return e;
 }

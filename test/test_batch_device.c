@@ -196,6 +196,43 @@ START_TEST(late_words) {
 }
 END_TEST
 
+/* Alone it would be a kernel of its own; here it is one of two. */
+START_TEST(transposes) {
+  enum { SIDE = 16, BYTES = SIDE * SIDE * 8 };
+  lading_queue *q = begin("");
+  char *at = device_memory(4 * BYTES), *host = pinned_memory(4 * BYTES), want[BYTES];
+  lading_batch *b = batch_of(q, &by_hand);
+  lading_type *column, *columns, *all;
+  OK(lading_type_vector(SIDE, 1, SIDE, lading_elem_type(LADING_DOUBLE), &column));
+  OK(lading_type_resized(column, 0, 8, &columns));
+  OK(lading_type_contiguous(SIDE, columns, &all));
+  for (int i = 0; i < 4 * BYTES; i++) host[i] = (char)(i * 5 + i / 256);
+  OK(d->to_device(at, host, 4 * BYTES, NULL));
+  OK(d->sync(NULL));
+  lading_request r[2];
+  for (int i = 0; i < 2; i++) {
+    const lading_mem there = { LADING_MEM_DEVICE, 0 };
+    const lading_work w = { .kind = LADING_WORK_PACK, .src_type = all, .src_count = 1, .src = at + i * BYTES, .dst = at + (2 + i) * BYTES, .hi = BYTES,
+                            .src_mem = there, .dst_mem = there };
+    r[i] = added(b, &w);
+  }
+  for (int i = 0; i < 2; i++) OK(lading_batch_wait(b, r[i]));
+  OK(d->to_host(host + 2 * BYTES, at + 2 * BYTES, 2 * BYTES, NULL));
+  OK(d->sync(NULL));
+  for (int i = 0; i < 2; i++) {
+    OK(lading_pack(all, 1, host + i * BYTES, want, 0, BYTES));
+    ck_assert(memcmp(want, host + (2 + i) * BYTES, BYTES) == 0);
+  }
+  lading_type_free(column);
+  lading_type_free(columns);
+  lading_type_free(all);
+  lading_batch_free(b);
+  OK(d->free(at));
+  OK(d->free_pinned(host));
+  end(q);
+}
+END_TEST
+
 /* ---- more than there are pages ---- */
 
 START_TEST(many_small_launches) {
@@ -404,6 +441,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (getenv("LADING_TEST_BACKEND")) backend = getenv("LADING_TEST_BACKEND");
   if (!devices_there()) return SKIPPED;
-  return CHECK_MAIN("batch_device", argc, argv, bytes_on_the_device, one_launch, late_words, many_small_launches, launch_fails, device_is_lost,
+  return CHECK_MAIN("batch_device", argc, argv, bytes_on_the_device, one_launch, transposes, late_words, many_small_launches, launch_fails, device_is_lost,
                     kernel_fails, no_memory_there, small_ones_run_here, recorded, adders);
 }

@@ -35,6 +35,22 @@ static owner ourselves(uint64_t base, uint64_t buffer) { return (owner){ (uint64
 static bool same_place(const owner *a, const owner *b) { return a->pid == b->pid && a->space == b->space && a->base == b->base; }
 static bool same_owner(const owner *a, const owner *b) { return same_place(a, b) && a->buffer == b->buffer; }
 
+/* What follows needs a current context: that of the caller, or else the primary one of the device, until context_pop. */
+static int enter(const ldg_driver *d, int ordinal, void **context) {
+  int device, e = d->context_get(context);
+  if (!e && !*context) {
+    e = d->device_get(&device, ordinal);
+    if (!e) e = d->context_retain(context, device);
+  }
+  return e ? e : d->context_push(*context);
+}
+
+static int leave(const ldg_driver *d, int e) {
+  void *was;
+  d->context_pop(&was);
+  return e;
+}
+
 /* ---- export ---- */
 
 /* 0, or an error of the driver; *kind 0 for what it does not know. */
@@ -53,23 +69,32 @@ static void set_ordered(const ldg_driver *d, ldg_address base) {
   if (d->pointer_set) ((function *)d->pointer_set)(&yes, 6, base);
 }
 
+static int fill(const ldg_driver *d, const void *at, uint64_t buffer, token *t) {
+  size_t bytes;
+  ldg_address base;
+  int e = d->memory_range(&base, &bytes, (uintptr_t)at);
+  if (!e) e = d->ipc_get(&t->handle, base);
+  if (e) return e;
+  set_ordered(d, base);
+  t->from = ourselves(base, buffer), t->offset = (uintptr_t)at - base;
+  return 0;
+}
+
 int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out) {
   ldg_vendor *v = ldg_device_vendor(dev);
   const ldg_driver *d = ldg_device_driver(v);
   int kind, device, exportable;
   uint64_t buffer;
-  size_t bytes;
-  ldg_address base;
+  void *context;
   token t = { .magic = MAGIC };
   if (!d) return LADING_ERR_DEVICE;
   int e = facts_of(v, (uintptr_t)at, &kind, &device, &exportable, &buffer);
   if (!e && (kind != v->kind_device || !exportable)) return LADING_ERR_UNSUPPORTED;
-  if (!e) e = d->memory_range(&base, &bytes, (uintptr_t)at);
-  if (!e) e = d->ipc_get(&t.handle, base);
+  if (!e) e = enter(d, device, &context);
+  if (!e) e = leave(d, fill(d, at, buffer, &t));
   if (e) return ldg_device_error(e);
-  set_ordered(d, base);
   strcpy(t.vendor, v->name);
-  t.device = (uint32_t)device, t.from = ourselves(base, buffer), t.offset = (uintptr_t)at - base;
+  t.device = (uint32_t)device;
   memset(out, 0, sizeof *out);
   memcpy(out, &t, sizeof t);
   return LADING_OK;
@@ -79,10 +104,7 @@ int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out
 
 static void unmap(mapping *m) {
   const ldg_driver *d = &m->vendor->driver;
-  if (m->context && d->context_push(m->context) == 0) {
-    d->ipc_close(m->at);
-    d->context_pop(&m->context);
-  }
+  if (m->context && d->context_push(m->context) == 0) leave(d, d->ipc_close(m->at));
   ldg_lru_remove(&mappings, &m->link);
   ldg_free(m);
 }
@@ -104,23 +126,19 @@ static mapping *find(const ldg_vendor *v, const owner *from) {
   return NULL;
 }
 
-/* In the current context, or the primary one of the device. */
-static int map(mapping *m, const token *t) {
+/* Memory of our own is where it is. */
+static int map(mapping *m, const token *t, bool ours) {
   const ldg_driver *d = &m->vendor->driver;
-  int device, e = d->context_get(&m->context);
+  void *context;
   size_t bytes = 0;
-  if (!e && !m->context) {
-    e = d->device_get(&device, (int)t->device);
-    if (!e) e = d->context_retain(&m->context, device);
-  }
-  if (!e) e = d->context_push(m->context);
+  int e = enter(d, (int)t->device, &context);
   if (e) return e;
-  void *was;
-  e = d->ipc_open(&m->at, t->handle, LDG_IPC_LAZY_PEER);
-  if (!e && d->memory_range(&m->at, &bytes, m->at)) bytes = 1;
-  d->context_pop(&was);
-  m->bytes = bytes;
-  return e;
+  if (!ours) e = d->ipc_open(&m->at, t->handle, LDG_IPC_LAZY_PEER);
+  const bool opened = !e && !ours;
+  if (!e) e = d->memory_range(&m->at, &bytes, m->at);
+  if (e && opened) d->ipc_close(m->at);
+  m->context = ours ? NULL : context, m->bytes = bytes;
+  return leave(d, e);
 }
 
 static int make(ldg_vendor *v, const token *t, mapping **out) {
@@ -129,9 +147,7 @@ static int make(ldg_vendor *v, const token *t, mapping **out) {
   if (!m) return LADING_ERR_NOMEM;
   *m = (mapping){ .vendor = v, .from = t->from, .at = t->from.base };
   make_room(&t->from);
-  size_t bytes = 0;
-  const int e = !same_owner(&self, &t->from) ? map(m, t) : v->driver.memory_range(&m->at, &bytes, m->at);
-  if (bytes) m->bytes = bytes;
+  const int e = map(m, t, same_owner(&self, &t->from));
   if (e) {
     ldg_free(m);
     return ldg_device_error(e);

@@ -3,7 +3,8 @@
  *
  *   reset                   counts are 0, nothing fails on demand any more
  *   count [NAME]            calls of cuNAME... since then; of all of them without a name
- *   fail NAME N E           the N-th call of NAME from now returns error E and does nothing
+ *   fail NAME N E           the N-th call of NAME from now returns error E and does nothing; NAME any: of all calls,
+ *                           but those that pop a context, since nobody could do anything about it
  *   kernel-fail N E         the N-th kernel from now fails with E when it runs; the context is lost with it
  *   lost E                  the device is lost: every call returns E
  *   room BYTES              device memory in all (-1: no limit)
@@ -15,6 +16,7 @@
  *   faults                  how many faults were found; `forgive` sets that to 0. With any at exit the process ends with 86
  *   leaks                   how many objects and ranges of memory are alive; says which
  *   pageable                copies from or to memory that no driver knows, since `reset`
+ *   orphans                 pieces of memory that were freed while another process had them open, since `reset`
  *   queued                  commands that have not run
  *
  * Returns the number asked for, 0 for a setting, -1 for a line that means nothing.

@@ -18,7 +18,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static fake_call *calls;
 static bool initialized, forked;
-static int64_t faults;
+static int64_t faults, any_fail_in;
+static int any_fail_with;
 static _Thread_local bool calling_back; /* no call into the driver from there */
 
 void fake_lock(void) { pthread_mutex_lock(&lock); calling_back = false; }
@@ -61,6 +62,7 @@ static bool named(const fake_call *c, const char *name) {
 static int refused(fake_call *c) {
   c->count++;
   if (c->fail_in && --c->fail_in == 0) return c->fail_with;
+  if (any_fail_in && !strstr(c->name, "PopCurrent") && --any_fail_in == 0) return any_fail_with;
   if (c->needs == ANYTIME) return E_OK;
   if (fake_set.lost) return fake_set.lost;
   if (!initialized) return fake_fault(E_NOT_INIT, "%s before the driver was initialized", c->name);
@@ -94,8 +96,8 @@ static const setting settings[] = {
 
 static int64_t reset(void) {
   for (fake_call *c = calls; c; c = c->next) c->count = c->fail_in = 0;
-  fake_set.kernel_fail_in = fake_set.lost = 0;
-  fake_set.pageable = 0;
+  any_fail_in = fake_set.kernel_fail_in = fake_set.lost = 0;
+  fake_set.pageable = fake_set.orphans = 0;
   return 0;
 }
 
@@ -107,6 +109,7 @@ static int64_t count(const char *name) {
 }
 
 static int64_t fail(const char *name, int64_t in, int with) {
+  if (!strcmp(name, "any")) return any_fail_in = in, any_fail_with = with, 0;
   for (fake_call *c = calls; c; c = c->next)
     if (named(c, name)) return c->fail_in = in, c->fail_with = with, 0;
   return -1;
@@ -130,6 +133,7 @@ static int64_t control(const char *line) {
   if (!strcmp(verb, "forgive")) return faults = 0;
   if (!strcmp(verb, "leaks")) return fake_leaks(true);
   if (!strcmp(verb, "pageable")) return fake_set.pageable;
+  if (!strcmp(verb, "orphans")) return fake_set.orphans;
   if (!strcmp(verb, "queued")) return queued();
   const int got = sscanf(line, " %*s %lld %lld", &n, &e);
   if (!strcmp(verb, "kernel-fail") && got == 2) return fake_set.kernel_fail_in = n, fake_set.kernel_fail_with = (int)e, 0;
@@ -151,6 +155,7 @@ FAKE_EXPORT int64_t ldg_fake_control(const char *line) {
 
 static void in_child(void) { forked = initialized; }
 
+/* After all calls are known. */
 __attribute__((constructor)) static void begin(void) {
   char *lines = getenv("LDG_FAKE"), *copy = lines ? strdup(lines) : NULL, *rest = copy;
   for (char *line; rest && (line = strsep(&rest, ";"));)

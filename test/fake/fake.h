@@ -66,7 +66,7 @@ int fake_leave(int err);
 #define FAKE(cuda, hip, needs, params, args)                                            \
   static int do_##cuda params;                                                          \
   static fake_call call_##cuda = { FAKE_WORD(FAKE_PICK(cuda, hip)), needs, 0, 0, 0, NULL }; \
-  __attribute__((constructor)) static void know_##cuda(void) { fake_know(&call_##cuda); } \
+  __attribute__((constructor(200))) static void know_##cuda(void) { fake_know(&call_##cuda); } \
   FAKE_EXPORT int FAKE_PICK(cuda, hip) params;                                          \
   FAKE_EXPORT int FAKE_PICK(cuda, hip) params {                                         \
     const int refused_ = fake_enter(&call_##cuda);                                     \
@@ -79,7 +79,7 @@ int fake_fault(int err, const char *format, ...) __attribute__((format(printf, 2
 
 /* ---- settings: control.h ---- */
 typedef struct fake_settings {
-  int64_t devices, version, room, patience, late, reuse, kernel_fail_in, pageable;
+  int64_t devices, version, room, patience, late, reuse, kernel_fail_in, pageable, orphans;
   int kernel_fail_with, lost;
   uint64_t random;
 } fake_settings;
