@@ -66,7 +66,8 @@ int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg);
 int ldg_device_borrow(ldg_lane *l, ldg_chunk *out);
 void ldg_device_give_back(ldg_chunk chunk);
 int ldg_device_mark(ldg_lane *l, int64_t n);
-int ldg_device_passed(ldg_lane *l, int64_t n, bool wait, int64_t *upto);
+void ldg_device_watch(const ldg_lane *l, int64_t n, ldg_watch *out);
+int ldg_device_passed(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done);
 int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out);
 void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f);
 int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles, bool reduces);
@@ -79,7 +80,7 @@ int ldg_device_ipc_close(const ldg_device *d, void *at);
   .count = ldg_device_count, .query = ldg_device_query, .create = ldg_device_create, .wrap = ldg_device_wrap, .destroy = ldg_device_destroy, \
   .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .move = ldg_device_move, .transpose = ldg_device_transpose, \
   .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back = ldg_device_give_back, .mark = ldg_device_mark, \
-  .passed = ldg_device_passed, .fuse_open = ldg_device_fuse_open, .fuse_close = ldg_device_fuse_close, .fuse = ldg_device_fuse, \
+  .watch = ldg_device_watch, .passed = ldg_device_passed, .fuse_open = ldg_device_fuse_open, .fuse_close = ldg_device_fuse_close, .fuse = ldg_device_fuse, \
   .look = ldg_device_look, .ipc_export = ldg_device_ipc_export, .ipc_open = ldg_device_ipc_open, .ipc_close = ldg_device_ipc_close
 
 #endif
