@@ -42,6 +42,7 @@ typedef struct ldg_cargo {
 /* The argument of the kernels. Tile t of the launch is tile t - first of the last cargo whose first <= t. Tiles of units are what
  * a block of threads does at once; those of a transpose are squares of dim[0] by dim[1], the first square inside of all outer dims. */
 #define LDG_CARGO_OWN 8
+#define LDG_WORD_MAX 16   /* bytes */
 #define LDG_TILE 1024     /* units */
 #define LDG_SQUARE 32     /* a side of it, in units */
 typedef struct ldg_cargo_args { int64_t tiles, n; ldg_cargo cargo[LDG_CARGO_OWN]; } ldg_cargo_args;

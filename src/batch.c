@@ -66,8 +66,8 @@ static void fail_all(lading_batch *b, int error) {
     if (!is_done(b, id)) finish(b, id, error);
 }
 
-static int poll(lading_batch *b, bool wait) {
-  const int e = b->swept < b->begun ? b->x.poll(b->x.self, wait) : LADING_OK;
+static int poll(lading_batch *b) {
+  const int e = b->swept < b->begun ? b->x.poll(b->x.self) : LADING_OK;
   if (e) fail_all(b, e);
   sweep(b);
   return e;
@@ -177,7 +177,7 @@ static int add(lading_batch *b, ldg_work *w, const lading_type *const type[2], l
   const int e = b->x.take(b->x.self, w, &alone);
   if (e) return e;
   sweep(b);
-  if (!has_room(b)) poll(b, false);
+  if (!has_room(b)) poll(b);
   if (!has_room(b)) return b->counts.full++, LADING_BATCH_FULL;
   ldg_batch_place place[2] = { place_of(w, LDG_SRC), place_of(w, LDG_DST) };
   if (b->waiting.n && meets(b, place)) b->counts.by_order++, start(b);
@@ -209,7 +209,7 @@ int ldg_batch_expect(lading_batch *b, int64_t n) {
 int ldg_batch_flush(lading_batch *b) {
   pthread_mutex_lock(&b->lock);
   if (b->waiting.n) b->counts.by_caller++, start(b);
-  poll(b, false);
+  poll(b);
   const int e = b->lost;
   b->lost = LADING_OK;
   pthread_mutex_unlock(&b->lock);
@@ -222,7 +222,7 @@ static void progress(lading_batch *b, uint64_t id, bool wait) {
   pthread_mutex_lock(&b->lock);
   if (id >= b->begun && wait) b->counts.by_wait++, start(b);
   else if (id >= b->begun) start_if_due(b, now());
-  if (!is_done(b, id)) poll(b, wait);
+  if (!is_done(b, id)) poll(b);
   pthread_mutex_unlock(&b->lock);
 }
 
@@ -280,10 +280,7 @@ void ldg_batch_begin_at(lading_batch *b, uint64_t id) {
 
 static void finish_all(lading_batch *b) {
   start(b);
-  while (b->swept < b->begun) {
-    poll(b, true);
-    if (b->swept < b->begun) sched_yield();
-  }
+  for (poll(b); b->swept < b->begun; poll(b)) sched_yield();
 }
 
 void ldg_batch_free(lading_batch *b) {

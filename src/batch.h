@@ -32,8 +32,8 @@ typedef struct ldg_batch_executor {
   /* Runs n items in one launch, behind all that was started before, or one item that is alone. Whoever is done says so by
    * ldg_batch_done or by writing its word. An error is that of all items of which nobody says otherwise. */
   int (*start)(void *self, ldg_batch_item *const *items, int64_t n);
-  /* Lets things go on; from waits also in between. ERR_DEVICE: nothing that is not done will ever be. */
-  int (*poll)(void *self, bool wait);
+  /* Looks what is done, and never waits for it. ERR_DEVICE: nothing that is not done will ever be. */
+  int (*poll)(void *self);
   void (*close)(void *self);
   _Atomic uint64_t *words;       /* one a slot */
   double launch, byte;           /* ns that a launch and a packed byte take */

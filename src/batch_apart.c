@@ -7,7 +7,7 @@
 
 ldg_batch_place ldg_batch_dense(const void *at, int64_t bytes) {
   ldg_batch_place p = { .lo = (uintptr_t)at, .hi = (uintptr_t)at + (uint64_t)bytes };
-  return p;
+  return bytes > 0 ? p : (ldg_batch_place){ 0 };
 }
 
 ldg_batch_place ldg_batch_place_of(const ldg_side *s, int64_t lo, int64_t hi) {

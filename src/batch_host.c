@@ -77,7 +77,7 @@ static int start(void *self, ldg_batch_item *const *items, int64_t n) {
   return LADING_OK;
 }
 
-static int poll(void *self, bool wait) { return (void)self, (void)wait, LADING_OK; }
+static int poll(void *self) { return (void)self, LADING_OK; }
 static void close_host(void *self) { ldg_free(self); }
 
 /* Cost of a packed byte in a large copy: what requests are weighed with before anybody has looked at their types. */

@@ -15,10 +15,10 @@ typedef struct shipment {
   ldg_cargo *cargo;
 } shipment;
 
-enum { WORD_MAX = 16, REDUCED_MAX = 8 }; /* bytes */
+enum { REDUCED_MAX = 8 }; /* bytes */
 
 static int32_t word_of(uint64_t bits, int64_t most) {
-  const int32_t w = 1 << __builtin_ctzll(bits | WORD_MAX);
+  const int32_t w = 1 << __builtin_ctzll(bits | LDG_WORD_MAX);
   return w < most ? w : (int32_t)most;
 }
 
@@ -92,7 +92,7 @@ static int load_words(shipment *s, ldg_cargo *c, const ldg_nest *n, int32_t word
 static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n) {
   const int64_t lo = s->work->lo, hi = s->work->hi;
   const uint64_t bits = nest_bits(n) | bits_of(c->src) | bits_of(c->dst);
-  if (!s->op) return load_words(s, c, n, word_of(bits, WORD_MAX), lo, hi);
+  if (!s->op) return load_words(s, c, n, word_of(bits, LDG_WORD_MAX), lo, hi);
   c->elem = s->work->reduction.sig.node->kind;
   nest_cargo(c, n, word_of(bits | (uint64_t)s->op->size, REDUCED_MAX), s->op->size, lo, hi);
   return load(s, c);
@@ -114,7 +114,7 @@ static bool is_transpose(const shipment *s, const ldg_cargo *c, const ldg_nest *
   for (int k = 0; k < n->nd; k++) all *= n->dim[k].n;
   *i = dense_dim(n, false), *j = dense_dim(n, true);
   return !s->op && !s->ordered && !s->kept && s->work->lo == 0 && s->work->hi == all && *i >= 0 && *j >= 0 && *i != *j &&
-         word_of(nest_bits(n) | bits_of(c->src) | bits_of(c->dst), WORD_MAX) == n->block && all / n->block < INT32_MAX;
+         word_of(nest_bits(n) | bits_of(c->src) | bits_of(c->dst), LDG_WORD_MAX) == n->block && all / n->block < INT32_MAX;
 }
 
 static int transpose(shipment *s, ldg_cargo c, const ldg_nest *n, int i, int j) {
@@ -181,7 +181,7 @@ static int by_trees(shipment *s) {
   int e = load_side(s, &c, LDG_SRC, &bits);
   if (!e) e = load_side(s, &c, LDG_DST, &bits);
   if (e) return e;
-  const int32_t word = word_of(bits, WORD_MAX);
+  const int32_t word = word_of(bits, LDG_WORD_MAX);
   if (s->op) {
     c.elem = s->work->reduction.sig.node->kind;
     tree_cargo(&c, word_of((uint64_t)word | (uint64_t)s->op->size | (uint64_t)lo, REDUCED_MAX), s->op->size, lo, hi);

@@ -74,10 +74,10 @@ static void some_end(jumble *j, int64_t most) {
   }
 }
 
-static int jumble_poll(void *self, bool wait) {
+static int jumble_poll(void *self) {
   jumble *j = self;
   if (j->lost) return j->n = 0, LADING_ERR_DEVICE;
-  if (!j->stuck) some_end(j, wait ? j->n : rng_in(&j->r, 0, 3));
+  if (!j->stuck) some_end(j, rng_in(&j->r, 0, 3));
   return LADING_OK;
 }
 
@@ -224,7 +224,7 @@ START_TEST(full_ring) {
   ck_assert_int_eq(lading_batch_add(b, &w[4], &r[4]), LADING_BATCH_FULL); /* under way, all four */
   ck_assert_uint_eq(r[4], 7);
   j.stuck = false;
-  ck_assert_int_eq(lading_batch_wait(b, r[3]), LADING_OK);
+  for (int i = 0; i < 4; i++) ck_assert_int_eq(lading_batch_wait(b, r[i]), LADING_OK);
   for (int i = 4; i < 8; i++) r[i] = added(b, &w[i]);
   const lading_batch_counts c = counts_of(b);
   ck_assert_int_eq(c.full, 2);
@@ -408,7 +408,7 @@ END_TEST
 
 /* ---- many ---- */
 
-enum { ADDERS = 4, EACH = TEST_TSAN ? 50000 : 250000, WINDOW = 64 };
+enum { ADDERS = 4, EACH = TEST_TSAN || TEST_ASAN ? 20000 : 250000, WINDOW = 64 };
 typedef struct adder { lading_batch *b; int64_t wrong, full; char from[WINDOW], to[WINDOW]; lading_request r[WINDOW]; } adder;
 
 /* A counter goes through every byte: it is there once each, in turn, or bytes are lost or written twice. */
