@@ -17,7 +17,8 @@ usage: ./bootstrap.sh COMMAND
   build          build the libraries, lbench and the examples into build/
   clean          remove build/ and build-*/
 All but clean first install what is missing (compiler, Meson, Ninja, pkg-config, Python, xxHash header; for test also
-Check, clang, libgccjit, shellcheck) with apt-get, dnf, zypper or pacman, as root or through sudo.
+Check, clang, lld, libgccjit, shellcheck) with apt-get, dnf, zypper or pacman, as root or through sudo; for test also nvcc, with
+pip into build-nvcc/. No GPU is needed.
 Environment: CC, CXX.
 END
 }
@@ -45,6 +46,12 @@ probe_clang() {
     echo 'int LLVMFuzzerTestOneInput(void){return 0;}' | clang -x c - -o /dev/null -w -fsanitize=fuzzer,address,undefined 2> /dev/null
 }
 probe_gccjit() { printf '#include <libgccjit.h>\nint main(void){return gcc_jit_version_major()<0;}\n' | $CC -x c - -o /dev/null -lgccjit 2> /dev/null; }
+probe_amdgpu() {
+  command -v clang > /dev/null && echo '__attribute__((global)) void k(void) {}' |
+    clang -x hip --cuda-device-only -nogpuinc -nogpulib --offload-arch=gfx90a -o /dev/null - 2> /dev/null
+}
+probe_pip() { python3 -m pip --version > /dev/null 2>&1; }
+probe_nvcc() { command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ] || [ -x build-nvcc/nvidia/cu13/bin/nvcc ]; }
 probe_shellcheck() { command -v shellcheck > /dev/null; }
 
 gccjit_major() { $CC -dumpversion 2> /dev/null | cut -d. -f1 | grep -E '^[0-9]+$' || echo 12; } # Debian has one package a version of gcc
@@ -61,6 +68,8 @@ packages() { # packages MANAGER THING
     dnf:check | zypper:check) echo check-devel ;;
     dnf:sanitizers) echo libasan libubsan libtsan ;; *:sanitizers) echo gcc ;;
     apt:clang) echo clang libclang-rt-dev ;;     zypper:clang) echo clang ;; *:clang) echo clang compiler-rt ;;
+    *:amdgpu) echo clang lld ;;
+    pacman:pip) echo python-pip ;;               *:pip) echo python3-pip ;;
     dnf:shellcheck | zypper:shellcheck) echo ShellCheck ;;
     *) echo "$2" ;;
   esac
@@ -106,6 +115,22 @@ need() {
 
 need_build() {
   need cc python meson ninja pkgconfig xxhash || die "install by hand: a C11 compiler, python3, meson >= 1.0, ninja, pkg-config, the xxHash header"
+}
+
+# nvcc from NVIDIA's packages for Python: 115 MB, pinned together, since any other set of them does not fit.
+get_nvcc() {
+  need pip || return 1
+  say "installing with pip, into build-nvcc: nvcc"
+  python3 -m pip install -q --no-deps --target build-nvcc nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88 nvidia-cuda-crt==13.0.88 \
+    nvidia-cuda-runtime==13.0.96 > build-nvcc.log 2>&1 || { tail -n 3 build-nvcc.log; return 1; }
+  ln -sf lib build-nvcc/nvidia/cu13/lib64
+  probe_nvcc
+}
+
+# What compiles kernels for devices. A build without it drops that backend and says so. No GPU and no driver are needed.
+need_devices() {
+  need amdgpu || say "skipped: kernels for HIP, no clang with lld and AMD's target to be had here"
+  case $(uname -m) in x86_64 | aarch64) probe_nvcc || get_nvcc || say "skipped: kernels for CUDA, no nvcc to be had here" ;; esac
 }
 
 # ---- building ----
@@ -176,6 +201,7 @@ test_all() {
   need cxx check sanitizers binutils || die "install by hand: a C++ compiler, check, the sanitizer libraries of the compiler, binutils"
   need shellcheck || say "skipped: shellcheck"
   need gccjit || say "skipped: kernels compiled at run time, no libgccjit to be had here"
+  need_devices
   build_and_test release build "--buildtype=release -Dwerror=true -Dtests=true -Dyaksa=true" ""
   if [ "${1:-}" != --quick ]; then
     san_levels=  # instrumented kernels take a minute a level to compile: one is enough there, the release build runs them all

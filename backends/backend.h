@@ -8,6 +8,7 @@
 #ifndef LDG_BACKEND_H
 #define LDG_BACKEND_H
 
+#include "cargo.h"
 #include "nest.h"
 
 #define LDG_JOB_OWN 20
@@ -50,5 +51,65 @@ typedef struct ldg_backend {
 } ldg_backend;
 
 extern const ldg_backend ldg_backend_host;
+
+/* ---- devices: places whose work is ordered by queues ----------------------------------------------------------------
+ *
+ * A lane is one such queue: a stream of the caller, or one of its own. What is given to a lane runs later, in order; nothing
+ * here waits but where it says so, and the caller's current device and context stay as they are. A lane is not locked.
+ * Errors: ERR_DEVICE for what the driver refuses, ERR_NOMEM, and what a function says.
+ */
+typedef struct ldg_lane ldg_lane;
+/* Fills the `bytes` that table() asked for. */
+typedef void ldg_table_fill(void *arg, void *to);
+/* A piece of pinned memory that kernels reach at the same address. */
+typedef struct ldg_chunk { char *at; int64_t bytes; void *home; } ldg_chunk;
+
+/* What tells whether a mark was reached: when it did, so was every mark up to `mark`. */
+typedef struct ldg_watch { void *event; int64_t mark; } ldg_watch;
+/* What fused launches of a lane use: pinned words and pages, and room for the pages in the device's memory. */
+typedef struct ldg_fuser {
+  uint64_t *words;
+  ldg_fused_page *page;              /* LDG_FUSED_PAGES of them */
+  uint64_t there;                    /* where the device has them */
+} ldg_fuser;
+
+typedef struct ldg_device ldg_device;
+struct ldg_device {
+  const char *name;
+  void *own;                                                                /* the backend's */
+  int (*count)(const ldg_device *d);                                        /* of devices; 0: no driver */
+  int (*query)(const ldg_device *d, const void *at, lading_mem *out);       /* HOST for what the driver does not know */
+  int (*create)(const ldg_device *d, int device, ldg_lane **out);           /* ERR_ARG: no such device */
+  int (*wrap)(const ldg_device *d, void *stream, ldg_lane **out);           /* the stream outlives the lane */
+  void (*destroy)(ldg_lane *l);                                             /* work goes on */
+  int (*sync)(ldg_lane *l);                                                 /* waits; needs no lock */
+  bool (*reaches)(const ldg_lane *l, lading_memkind kind);                  /* whether kernels may touch that memory */
+  int (*copy)(ldg_lane *l, void *dst, const void *src, int64_t n);          /* memory of any kind that reaches() admits */
+  /* n <= LDG_CARGO_OWN cargos of one form, all of them moves or all reductions; `first` is set there. ordered: by one thread */
+  int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
+  /* a NARROW move, a unit a block, dim[0] dense at the source and dim[1] at the destination */
+  int (*transpose)(ldg_lane *l, const ldg_cargo *cargo);
+  /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and kept */
+  int (*table)(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out);
+  /* The next two are ERR_UNSUPPORTED while the lane's stream is recorded into a graph */
+  int (*call)(ldg_lane *l, void (*fn)(void *arg), void *arg);               /* on a thread of the driver's, which fn may not call */
+  int (*borrow)(ldg_lane *l, ldg_chunk *out);                               /* waits while all are lent */
+  void (*give_back)(ldg_chunk chunk);                                       /* also from call() */
+  int (*mark)(ldg_lane *l, int64_t n);                                      /* n counts up: behind all that was given to the lane so far */
+  void (*watch)(const ldg_lane *l, int64_t n, ldg_watch *out);              /* for a mark that was made */
+  int (*passed)(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done); /* needs no lock, as sync() */
+  /* So many words, all 0. On an error there is nothing to close */
+  int (*fuse_open)(ldg_lane *l, int64_t words, ldg_fuser *out);
+  void (*fuse_close)(ldg_lane *l, ldg_fuser *f);                            /* waits for the lane */
+  /* One launch for the n cargos of that page, which stays as it is until all of its words were written; some may be reductions */
+  int (*fuse)(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles, bool reduces);
+  /* Never waits: whether the stream is recorded into a graph, whether all was done; NULL: not asked for. ERR_DEVICE: it failed */
+  int (*look)(ldg_lane *l, bool *recorded, bool *idle);
+  int (*ipc_export)(const ldg_device *d, const void *at, lading_ipc *out);  /* ERR_UNSUPPORTED: no memory to be exported */
+  int (*ipc_open)(const ldg_device *d, const lading_ipc *token, void **out); /* ERR_FORMAT: not of this backend */
+  int (*ipc_close)(const ldg_device *d, void *at);                          /* ERR_ARG: not from ipc_open */
+};
+
+extern const ldg_device ldg_device_cuda, ldg_device_hip; /* where the build has them: LDG_CUDA, LDG_HIP */
 
 #endif

@@ -1,4 +1,5 @@
 /* lbench: one tool to see what lading makes of a type (explain, dump), to check it (verify) and to time it (time). */
+#include "batches.h"
 #include "calibrate.h"
 #include "calls.h"
 #include "explain.h"
@@ -29,6 +30,7 @@ static const char usage[] =
     "  calls     what calls take that move nothing or little: types made, segments found, a few bytes\n"
     "  copy      layout to layout, against packing and unpacking and loops by hand; WHAT: pairs, see suites/copy.pairs\n"
     "  jit       kernels compiled at run time: gains, commits, calls while a compiler runs; WHAT: lading-jit\n"
+    "  batch     many requests at once on a device: fused, a launch each, a stream each, a graph; WHAT: cuda (or nothing) or hip\n"
     "  calibrate measures this machine for the planner's costs, in less than a minute\n"
     "\n"
     "WHAT is a suite (ddtbench, or a path to a .suite file), the name of a problem, a type such as 'vector(8,1,8,double)',\n"
@@ -46,7 +48,7 @@ static const char usage[] =
     "        --floor    the least time for the cache lines touched    --peers[=NAME,...]  other engines, in the same run\n"
     "        --peers-dir DIR  where their helpers are (peers/ beside lbench)\n"
     "\n"
-    "exit status: 0 all is well, 1 verify found a mismatch, 2 a bad command line or problem\n";
+    "exit status: 77 no device, 0 all is well, 1 verify found a mismatch, 2 a bad command line or problem\n";
 
 typedef struct options {
   const char *mode, *suites_dir;
@@ -402,6 +404,11 @@ static int run_pairs(options *o) {
   return pairs_run(&(pairs_options){ &o->measure, o->filtered ? &o->filter : NULL, o->suites_dir, o->what, o->n_what });
 }
 
+static int run_batches(options *o) {
+  find_suites_dir(o);
+  return batches_time(o->n_what ? o->what[0] : "cuda", o->suites_dir, o->csv);
+}
+
 static int run(const options *o, const work *w) {
   int done = 0, status;
   if (strcmp(o->mode, "verify") == 0) status = run_verify(o, w, &done);
@@ -419,7 +426,7 @@ static int run_jit(const options *o) {
 
 static bool is_mode(const char *s) {
   return strcmp(s, "explain") == 0 || strcmp(s, "dump") == 0 || strcmp(s, "verify") == 0 || strcmp(s, "time") == 0 ||
-         strcmp(s, "copy") == 0 || strcmp(s, "calls") == 0 || strcmp(s, "jit") == 0 || strcmp(s, "calibrate") == 0;
+         strcmp(s, "copy") == 0 || strcmp(s, "calls") == 0 || strcmp(s, "jit") == 0 || strcmp(s, "calibrate") == 0 || strcmp(s, "batch") == 0;
 }
 
 int main(int argc, char **argv) {
@@ -427,12 +434,13 @@ int main(int argc, char **argv) {
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   o.mode = argv[1];
-  if (!is_mode(o.mode)) return refuse("'%s' is no mode; use explain, dump, verify, time, calls, jit, copy or calibrate", o.mode);
+  if (!is_mode(o.mode)) return refuse("'%s' is no mode; use explain, dump, verify, time, calls, copy, jit, batch or calibrate", o.mode);
   setvbuf(stdout, NULL, _IOLBF, 0);
   const bool read = read_args(&o, argc, argv);
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();
   if (read && strcmp(o.mode, "jit") == 0) return run_jit(&o);
   if (read && strcmp(o.mode, "calibrate") == 0) return calibrate_machine(o.out, CALIBRATE_SECONDS);
+  if (read && strcmp(o.mode, "batch") == 0) return run_batches(&o);
   const bool pairs = read && strcmp(o.mode, "copy") == 0;
   int status = pairs ? run_pairs(&o) : read && find_work(&w, &o) ? run(&o, &w) : 2;
   for (int i = 0; i < w.n; i++) suite_free(&w.suites[i]);

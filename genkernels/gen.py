@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops] --out F.c`,
-`gen.py --ops --out F.c`.
+`gen.py --ops --out F.c`, `gen.py --device-ops --out F.h`.
 
 Generated files hold no logic: each row defines its parameters and includes a kernel body from this folder.
 """
 import argparse
 import pathlib
-import sys
 
-from table import BLOCKS, CARRIERS, ISAS, LANES, OP_ISAS, OPS, SHUFFLES, TRANSPOSES, WIDE
+from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, HIP_ARCHES, ISAS, LANES, OP_ISAS, OPS,
+                   SHUFFLES, TRANSPOSES, WIDE)
 
 HERE = pathlib.Path(__file__).resolve().parent
 STAMP = "/* made by genkernels/gen.py {args}; edit genkernels/table.py instead */\n"
@@ -85,19 +85,43 @@ def op_source(isa):
     return out + f"const ldg_ops ldg_ops_{isa} = {{ \"{isa}\", {{\n{rows}  }} }};\n"
 
 
+def device_ops():
+    """A case for each op and carrier that devices have; elements of one carrier share it."""
+    cases = {}
+    for op, expr, elems in OPS:
+        for elem, carrier in elems:
+            if carrier in DEVICE_CARRIERS:
+                cases.setdefault((op, expr, carrier), []).append(elem)
+    out = ""
+    for (op, expr, carrier), elems in cases.items():
+        kind, size, how = DEVICE_CARRIERS[carrier]
+        labels = " ".join(f"case LDG_REDUCTION(LADING_{op}, LADING_{e}):" for e in elems)
+        body = DEVICE_COMPLEX[expr].format(kind) if carrier in ("cf", "cd") else expr
+        out += f"{labels} LDG_REDUCE({kind}, {size}, {how}, {body});\n"
+    return out
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--header", action="store_true")
     p.add_argument("--isa", choices=ISAS)
     p.add_argument("--ops", action="store_true", help="the reductions instead of the movers")
     p.add_argument("--levels", type=lambda s: s.split(","), default=["base"], help="the levels that are built, worst first")
+    p.add_argument("--device-ops", action="store_true", help="the reductions of devices")
+    p.add_argument("--say-arches", choices=["cuda", "hip"], help="the compiler's options, for the build")
     p.add_argument("--say-op-levels", action="store_true", help="those of the levels that have reductions of their own, for the build")
     p.add_argument("--out")
     a = p.parse_args()
     if a.say_op_levels:
         return print(*op_levels(a.levels))
+    if a.say_arches == "cuda":
+        return print(*(f"-gencode=arch={arch},code={code}" for arch, code in CUDA_ARCHES))
+    if a.say_arches == "hip":
+        return print(*(f"--offload-arch={arch}" for arch in HIP_ARCHES))
     if not a.out:
         p.error("--out is needed")
+    if a.device_ops:
+        return pathlib.Path(a.out).write_text(STAMP.format(args="--device-ops") + device_ops())
     if a.header == bool(a.isa or a.ops):
         p.error("say either --header or --isa or --ops")
     text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] * bool(a.isa) + ["--ops"] * a.ops))
@@ -106,4 +130,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

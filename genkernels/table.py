@@ -115,3 +115,20 @@ OPS = [
 # Reductions are made for fewer levels: more registers than v3 has do not make up for the code. Where none of these is built, for
 # all that are.
 OP_ISAS = ["base", "v3", "neon"]
+
+# ---- devices ----
+
+# The compiler's options for each architecture: PTX for the oldest one, which drivers compile for all that are not named, then code.
+CUDA_ARCHES = [("compute_75", "compute_75"), ("compute_80", "sm_80"), ("compute_90", "sm_90"), ("compute_100", "sm_100")]
+
+# Those that the compiler knows are built.
+HIP_ARCHES = ["gfx906", "gfx90a", "gfx942"]
+
+# How an element is held on a device, where no long double is: C type, packed bytes, how it is read and written (cargo_reduce.h).
+DEVICE_CARRIERS = {
+    **{name: (kind, int(size), "PLAIN") for name, (kind, size, how) in CARRIERS.items() if how == "PLAIN" and size.isdigit() and name[0] != "c"},
+    "f16": ("float", 2, "F16"), "bf16": ("float", 2, "BF16"), "cf": ("ldg_cf", 8, "PLAIN"), "cd": ("ldg_cd", 16, "PLAIN"),
+    "fi": ("ldg_fi", 8, "PAIR"), "di": ("ldg_di", 12, "PAIR"), "li": ("ldg_li", 12, "PAIR"), "ii": ("ldg_ii", 8, "PAIR"), "si": ("ldg_si", 6, "PAIR"),
+}
+# Complex numbers are structs there.
+DEVICE_COMPLEX = {"a + b": "{}_sum(a, b)", "a * b": "{}_product(a, b)"}

@@ -350,6 +350,128 @@ LADING_API int lading_xpmem_withdraw(const lading_xpmem *token);
 LADING_API int lading_xpmem_attach(const lading_xpmem *token, void **local, int64_t *bytes, void **handle);
 LADING_API int lading_xpmem_detach(void *local, void *handle);
 
+/* ---- devices ------------------------------------------------------------------------------------------------------------ */
+
+/* Backends by name: "cuda", "hip", and "host", which is this process and always there, so that one code runs everywhere; "fake", a
+ * device of tests, never is. Drivers are loaded at first use, nothing is created on a device that is not used, and the caller's
+ * current device and context stay what they are. */
+
+/* *n devices; 0: no driver, or not in this build. "host" has one. ERR_ARG: no such name. */
+LADING_API int lading_device_count(const char *backend, int *n);
+
+typedef enum lading_memkind { LADING_MEM_UNKNOWN, LADING_MEM_HOST, LADING_MEM_PINNED, LADING_MEM_DEVICE, LADING_MEM_MANAGED } lading_memkind;
+typedef struct lading_mem { lading_memkind kind; int device; } lading_mem; /* a hint; zeros: the driver is asked, which takes longer than a launch */
+/* What kind of memory is at that address, and of which device (-1: the host). What no driver knows is HOST. */
+LADING_API int lading_mem_query(const void *at, lading_mem *out);
+
+/* Ordered work on one device. wrap: the caller's cudaStream_t or hipStream_t by value, which has to outlive the queue; NULL is the
+ * default stream of the current device. create: a stream of its own. "host": work is done when its enqueue returns. A queue may be
+ * used by several threads, and belongs to the process that made it. free does not wait for work under way. ERR_ARG (no such backend or device), ERR_DEVICE (also: no driver),
+ * ERR_NOMEM. */
+typedef struct lading_queue lading_queue;
+LADING_API int lading_queue_wrap(const char *backend, void *native_stream, lading_queue **out);
+LADING_API int lading_queue_create(const char *backend, int device, lading_queue **out);
+LADING_API void lading_queue_free(lading_queue *queue); /* NULL: no-op */
+LADING_API int lading_queue_sync(lading_queue *queue);  /* waits for all of it; ERR_DEVICE when some of it failed */
+
+typedef enum lading_work_kind { LADING_WORK_PACK, LADING_WORK_UNPACK, LADING_WORK_COPY } lading_work_kind;
+/* One operation, as lading_pack_op, lading_unpack_op and lading_copy_op take it; zero-initialize, and fill what applies. */
+typedef struct lading_work {
+  lading_work_kind kind;
+  lading_op op;                               /* LADING_REPLACE moves */
+  const lading_type *src_type, *dst_type;     /* the packed side has none */
+  int64_t src_count, dst_count;
+  const void *src;                            /* buffers; of the packed side, the place of byte lo */
+  void *dst;
+  int64_t lo, hi;
+  lading_mem src_mem, dst_mem;                /* with an absolute type (its buffer is NULL) and no hint, every member is asked for by itself */
+} lading_work;
+typedef uint64_t lading_request;
+
+/* Puts the work behind what is in the queue, and returns; the types may be freed. One run on both sides is one copy of the driver,
+ * all else one kernel. A type that is no nest of loops has a table in the device's memory, which its first use there fills and waits
+ * for. Memory that the device does not reach goes through pinned memory of the library, of which there is a bounded amount: when all
+ * of it is in use, this call waits for some; not while a graph is recorded from the stream (ERR_UNSUPPORTED), and what a graph records
+ * has to have been enqueued once before, if it is no nest. Memory of another device takes peer access, which is the caller's to enable. Bytes that coincide in the destination are written by one thread, slowly.
+ * *out, unless NULL: for test and wait. Errors are those of the call for host memory, and nothing was enqueued; ERR_DEVICE (also:
+ * device memory on a "host" queue), and then of what was enqueued before it nothing is undone; ERR_UNSUPPORTED: a reduction of long
+ * doubles, or of elements of several kinds that coincide, by a device. */
+LADING_API int lading_enqueue(lading_queue *queue, const lading_work *work, lading_request *out);
+/* Whether everything up to that request is done. ERR_ARG: not of this queue; ERR_DEVICE: the device failed. */
+LADING_API int lading_test(lading_queue *queue, lading_request request, bool *done);
+LADING_API int lading_wait(lading_queue *queue, lading_request request);
+
+/* Device memory of one process, used in another one on the same machine (CUDA and HIP IPC). export: a token for the address, which
+ * may be inside of an allocation; send it in any way. open: where those bytes are here, for the current device; opened once a buffer,
+ * however often it is asked for, and in the process that exported it, that address itself. close: one for each open; what is not open any more
+ * stays mapped until room is needed. The owner frees the memory after everybody closed it. ERR_UNSUPPORTED: memory that the driver
+ * does not export, such as of pools; ERR_FORMAT: no token; ERR_ARG: not open; ERR_DEVICE. */
+typedef struct lading_ipc { unsigned char bytes[128]; } lading_ipc;
+LADING_API int lading_ipc_export(const void *device_ptr, lading_ipc *out);
+LADING_API int lading_ipc_open(const lading_ipc *token, void **ptr);
+LADING_API int lading_ipc_close(void *ptr);
+
+/* ---- batches: many works, one launch ------------------------------------------------------------------------------------- */
+
+/* A batch collects works for a queue and starts them together, in one launch of a kernel that runs them all, or on a "host" queue in
+ * one call of a parallel-for. Every request is done by itself, not with the launch that it was in. A request that was not started yet
+ * is not in the queue: works that are enqueued meanwhile come first. Requests may be of any types, kinds, ops and lengths; one that
+ * writes what another one touches is started after it, and the result is that of the order in which they were added.
+ *
+ * When it is time to start, the model decides: at 512 KiB, and when the requests together have waited as long as a launch takes while
+ * nothing is under way, which is at most twice as much launching and waiting as somebody would need who knew what will still come.
+ * Nothing happens between calls: add, flush, test and wait look after it.
+ *
+ * On a device, what no kernel shares has a launch of its own, in its turn: memory that the device does not reach, destinations that
+ * coincide, ops that it does not know. What lies in host or pinned memory, takes less than a launch, and finds the queue's stream with
+ * nothing to do runs in the calling thread. A flush while the stream is recorded into a graph is recorded: its requests count as done, and
+ * run whenever the graph does. The batch then has to outlive the graph; it keeps 16 such launches, later ones are recorded work by work. */
+enum { LADING_BATCH_MODEL, LADING_BATCH_MANUAL }; /* policy; MANUAL: flush, wait and a conflict start requests, nothing else does */
+typedef struct lading_batch_attr {
+  int64_t slots;               /* requests not yet done, at most; rounded up to a power of two, 2^20 at most. 0: 256 */
+  int64_t flush_bytes;         /* so many are started at once. 0: 512 KiB */
+  int64_t max_age_ns;          /* nobody waits longer, if anybody calls. 0: 20 times a launch */
+  int policy;
+  int64_t send_ns, send_rate;  /* what the network takes for each message that is packed here, ns and bytes a second; 0: no time */
+  lading_parallel_for *pf;     /* of a "host" queue, on at most `ways` threads; its body calls no function of the batch. NULL: this one */
+  void *ctx;
+  int64_t ways;
+} lading_batch_attr;
+typedef struct lading_batch lading_batch;
+
+/* attr NULL: zeros. The queue outlives the batch; both belong to the process that made them. ERR_ARG, ERR_NOMEM, ERR_DEVICE. */
+LADING_API int lading_batch_create(lading_queue *queue, const lading_batch_attr *attr, lading_batch **out);
+/* Starts what waits, and returns when all of it is done; no other call is under way. NULL: no-op. */
+LADING_API void lading_batch_free(lading_batch *batch);
+
+#define LADING_BATCH_FULL 2
+
+/* LADING_OK: the work is taken; *out, unless NULL, is its request, a number that no other request of the batch ever has. The types may
+ * be freed, the buffers are the library's until it is done. LADING_BATCH_FULL: not taken, too many are under way, or have failed and
+ * nobody asked; enqueue it, or wait for another one. Errors are those of lading_enqueue for its arguments; nothing was taken. */
+LADING_API int lading_batch_add(lading_batch *batch, const lading_work *work, lading_request *out);
+/* n requests, counted from here, come one after the other: they are cut into launches so that the last one is sent earliest, as send_ns
+ * and send_rate say; within 5 % of the best row of launches. With n == 0 the rest is unknown again. ERR_ARG: n < 0. */
+LADING_API int lading_batch_expect(lading_batch *batch, int64_t n);
+/* Starts what waits. The error of a request that was added with out == NULL is returned by the first flush that knows of it, one of
+ * several; all others are told by test and wait. */
+LADING_API int lading_batch_flush(lading_batch *batch);
+/* Whether the request is done, and how it ended: LADING_OK or its error, such as ERR_DEVICE when it could not be launched or the
+ * device is lost; what it wrote is then undefined. An error is told until the slot has a later request. wait starts the request, if
+ * it was not, and returns when it is done. ERR_ARG: no request of this batch. */
+LADING_API int lading_batch_test(lading_batch *batch, lading_request request, bool *done);
+LADING_API int lading_batch_wait(lading_batch *batch, lading_request request);
+
+typedef struct lading_batch_counts {
+  int64_t requests, launches;
+  int64_t alone;                                            /* requests that no kernel shares, with a launch of their own */
+  int64_t full;                                             /* not taken */
+  int64_t failed;
+  int64_t waiting;                                          /* now, not started */
+  int64_t by_caller, by_wait, by_order, by_count, by_bytes, by_age, by_rent; /* why they were started: flush, wait, a conflict, rules */
+} lading_batch_counts;
+LADING_API int lading_batch_stats(lading_batch *batch, lading_batch_counts *out);
+
 #ifdef __cplusplus
 }
 #endif

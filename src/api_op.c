@@ -19,17 +19,22 @@ static bool valid_op(lading_op op) { return (unsigned)op < LADING_OP_MAX; }
 
 /* ---- pack, unpack ---- */
 
+int ldg_api_elements(const lading_type *t, int64_t count, lading_op op, int64_t lo, int64_t hi, ldg_sig *out) {
+  const int e = ldg_build_sig_times(t->sig, count, out);
+  if (e) return e;
+  if (lo < 0 || lo > hi || hi > count * t->rep->size) return LADING_ERR_RANGE;
+  if (t->sig.n && !all_support(op, t->sig.node->kinds)) return LADING_ERR_UNSUPPORTED;
+  return boundaries(*out, lo, hi) ? LADING_OK : LADING_ERR_ARG;
+}
+
 static int move_op(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
   const ldg_plan *p;
   ldg_side s;
   ldg_reduction r = { op, { 0 } };
   if (!valid_op(op)) return LADING_ERR_ARG;
   int e = ldg_api_side(t, count, mem, &p, &s);
-  if (!e) e = ldg_build_sig_times(t->sig, count, &r.sig);
+  if (!e) e = ldg_api_elements(t, count, op, lo, hi, &r.sig);
   if (e) return e;
-  if (lo < 0 || lo > hi || hi > count * p->size) return LADING_ERR_RANGE;
-  if (t->sig.n && !all_support(op, t->sig.node->kinds)) return LADING_ERR_UNSUPPORTED;
-  if (!boundaries(r.sig, lo, hi)) return LADING_ERR_ARG;
   if (lo < hi) ldg_exec_op(p, count, dir, &r, mem, packed, lo, hi);
   return LADING_OK;
 }
@@ -72,6 +77,15 @@ static int common_elements(ldg_sig s, ldg_sig d, lading_op op, int64_t lo, int64
   return untyped || ldg_elements_agree(s, d, lo, hi) ? LADING_OK : LADING_ERR_ARG;
 }
 
+int ldg_api_common_elements(const lading_type *st, int64_t sc, const lading_type *dt, int64_t dc, lading_op op, int64_t lo, int64_t hi, ldg_sig *out) {
+  ldg_sig ss, ds;
+  int e = ldg_build_sig_times(st->sig, sc, &ss);
+  if (!e) e = ldg_build_sig_times(dt->sig, dc, &ds);
+  if (e) return e;
+  if (lo < 0 || lo > hi || hi > ldg_min(sc * st->rep->size, dc * dt->rep->size)) return LADING_ERR_RANGE;
+  return common_elements(ss, ds, op, lo, hi, out);
+}
+
 static int run_copy_op(const ldg_side *s, const ldg_plan *sp, const ldg_side *d, const ldg_plan *dp, const ldg_reduction *r, int64_t lo, int64_t hi) {
   if (lo == hi) return LADING_OK;
   if (ldg_side_is_run(s)) ldg_exec_op(dp, d->count, LDG_UNPACK, r, d->base, ldg_at(s->base, s->rep->first + lo), lo, hi);
@@ -84,16 +98,11 @@ int lading_copy_op(const lading_type *st, int64_t sc, const void *src, const lad
                    lading_op op) {
   const ldg_plan *sp, *dp;
   ldg_side s, d;
-  ldg_sig ss, ds;
   ldg_reduction r = { op, { 0 } };
   if (op == LADING_REPLACE) return lading_copy(st, sc, src, dt, dc, dst, lo, hi);
   if (!valid_op(op)) return LADING_ERR_ARG;
   int e = ldg_api_side(st, sc, src, &sp, &s);
   if (!e) e = ldg_api_side(dt, dc, dst, &dp, &d);
-  if (!e) e = ldg_build_sig_times(st->sig, sc, &ss);
-  if (!e) e = ldg_build_sig_times(dt->sig, dc, &ds);
-  if (e) return e;
-  if (lo < 0 || lo > hi || hi > ldg_min(sc * s.rep->size, dc * d.rep->size)) return LADING_ERR_RANGE;
-  e = common_elements(ss, ds, op, lo, hi, &r.sig);
+  if (!e) e = ldg_api_common_elements(st, sc, dt, dc, op, lo, hi, &r.sig);
   return e ? e : run_copy_op(&s, sp, &d, dp, &r, lo, hi);
 }

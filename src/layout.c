@@ -14,6 +14,7 @@ static int make(const void *key, ldg_memo_entry **out) {
   if (!l) return LADING_ERR_NOMEM;
   l->rep = ldg_rep_ref(key);
   atomic_init(&l->stats, NULL);
+  atomic_init(&l->named, 0);
   *out = &l->entry;
   return LADING_OK;
 }
@@ -63,4 +64,15 @@ int ldg_layout_stats(const ldg_layout *l, ldg_rep_stats *out) {
   }
   *out = *s;
   return LADING_OK;
+}
+
+lading_id ldg_layout_named(const ldg_layout *l) {
+  ldg_layout *own = (ldg_layout *)(uintptr_t)l;
+  if (!atomic_load_explicit(&own->named, memory_order_acquire)) {
+    const ldg_summary s = ldg_layout_summary(l->rep);
+    const lading_id id = ldg_layout_id(&s);
+    for (int i = 0; i < 2; i++) atomic_store_explicit(&own->name[i], id.w[i], memory_order_relaxed);
+    atomic_store_explicit(&own->named, 1, memory_order_release);
+  }
+  return (lading_id){ { atomic_load_explicit(&own->name[0], memory_order_relaxed), atomic_load_explicit(&own->name[1], memory_order_relaxed) } };
 }

@@ -9,6 +9,8 @@ typedef struct ldg_layout {
   ldg_memo_entry entry;            /* first: the memo owns it */
   const ldg_rep *rep;              /* canonical */
   _Atomic(ldg_rep_stats *) stats;  /* made at first demand */
+  _Atomic int named;               /* so is name[], the layout id; all who race write the same words */
+  _Atomic uint64_t name[2];
 } ldg_layout;
 
 /* The layout of a canonical rep (interned by content). Takes its own reference of rep if it keeps it. */
@@ -22,5 +24,6 @@ int ldg_layout_stats(const ldg_layout *l, ldg_rep_stats *out); /* cached; ERR_NO
 typedef struct ldg_summary { int64_t n, first, last; uint64_t h[2]; } ldg_summary;
 ldg_summary ldg_layout_summary(const ldg_rep *r);
 lading_id ldg_layout_id(const ldg_summary *s);  /* XXH3-128 over (format version, n, first, h) */
+lading_id ldg_layout_named(const ldg_layout *l); /* of the layout; cached */
 
 #endif

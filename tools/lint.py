@@ -24,12 +24,16 @@ LAYERS = {
     "wire": LEFT_OF_PLAN + " plan backend exec wire",
     "peer": LEFT_OF_PLAN + " plan backend exec wire peer",
     "direct": LEFT_OF_PLAN + " plan backend exec direct",
-    "batch": LEFT_OF_PLAN + " plan backend exec batch",
-    "api": LEFT_OF_PLAN + " plan backend exec wire peer direct batch api",
+    "batch": LEFT_OF_PLAN + " plan backend exec queue batch",
+    "queue": LEFT_OF_PLAN + " plan backend exec queue",
+    "api": LEFT_OF_PLAN + " plan backend exec wire peer direct queue batch api",
     "compat": "api compat",  # src/compat/: the interfaces of other engines, over ours
-    "backend": "base nest",  # backends/backend.h and backends/jit.h: what the planner sees
+    "backend": "base nest backend",  # backends/backend.h, cargo.h and jit.h: what the planner sees
     "gccjit": "base backend gccjit",
     "host": "base nest backend host generated",
+    "device": "base nest backend device",  # what vendors share
+    "cuda": "base nest backend device cuda",
+    "hip": "base nest backend device hip",
 }
 GENERATED = {"kernel_rows.h"}
 # function -> the only files that may call it
@@ -60,14 +64,14 @@ def layer_of(path):
     """src/rep_walk.c -> rep; None when the name has no layer's prefix."""
     parts = path.split("/")
     if parts[0] == "backends":
-        return "backend" if path in ("backends/backend.h", "backends/jit.h") else parts[1] if len(parts) == 3 else None
+        return "backend" if path in ("backends/backend.h", "backends/cargo.h", "backends/jit.h") else parts[1] if len(parts) == 3 else None
     if parts[:-1] == ["src", "compat"]:
         return "compat"
     stem = parts[-1].rsplit(".", 1)[0]
     layer = stem.split("_", 1)[0]
     if layer == "nest" and path != "src/nest.h":
         return "trees"
-    return layer if layer in LAYERS and layer not in ("backend", "compat", "gccjit", "host", "trees") else None
+    return layer if layer in LAYERS and layer not in ("backend", "compat", "gccjit", "host", "device", "cuda", "hip", "trees") else None
 
 
 def included_layer(path, name, files):

@@ -1,0 +1,72 @@
+/* cargo: what one launch on a device moves, as plain data that host and device code read alike.
+ *
+ * A cargo moves units [lo, hi) of a stream from one place to another; a unit is one word, or one element of a reduction. It
+ * has one of these forms: NARROW and WIDE nests are loops with a stride on both sides; TREES finds every word by going down the trees of both
+ * layouts, from their images in device memory: it never refuses, and an image is as long as the description, not as the list
+ * of its blocks. No word is split: it divides all blocks, strides and offsets of both sides.
+ */
+#ifndef LDG_CARGO_H
+#define LDG_CARGO_H
+
+#include <stdint.h>
+
+/* x / n as a multiplication and a shift, for 0 <= x < 2^63, or in a NARROW cargo < 2^31. magic 0: n is 1. */
+typedef struct ldg_divisor { int64_t n; uint64_t magic; int64_t shift; } ldg_divisor;
+
+#define LDG_CARGO_DIMS 8
+typedef struct ldg_cargo_dim { ldg_divisor n; int64_t src, dst; } ldg_cargo_dim; /* as ldg_dim; the outermost n is never used */
+
+/* `block` in units; dims from the inside out. */
+typedef struct ldg_cargo_nest { ldg_divisor block; ldg_cargo_dim dim[LDG_CARGO_DIMS]; } ldg_cargo_nest;
+
+/* Items `extent` bytes apart, of item.n packed bytes each; image NULL: the side is its stream. */
+typedef struct ldg_cargo_side { const int64_t *image; ldg_divisor item; int64_t extent; } ldg_cargo_side;
+/* Unit 0 is at stream byte `from`. */
+typedef struct ldg_cargo_trees { ldg_cargo_side side[2]; int64_t from; } ldg_cargo_trees;
+
+/* A kernel each. NARROW: a nest of fewer than 2^31 units, counted in 32 bits; WIDE: any nest. */
+enum { LDG_FORM_NARROW, LDG_FORM_WIDE, LDG_FORM_TREES, LDG_FORMS };
+
+typedef struct ldg_cargo {
+  int64_t first;          /* tile of the launch from which on it is this cargo's; those of its neighbours bound it */
+  int64_t lo, hi;         /* units, 0 <= lo < hi */
+  const char *src;        /* places of stream byte 0; of a nest, of its first block */
+  char *dst;
+  int32_t form, word;     /* bytes of a load or store: 1, 2, 4, 8, 16 */
+  int32_t unit;           /* bytes: the word's, or the element's, which words divide */
+  int32_t nd;             /* dims of a nest */
+  int32_t op, elem;       /* lading_op, lading_elem; LADING_REPLACE moves words */
+  union { ldg_cargo_nest nest; ldg_cargo_trees trees; } as;
+} ldg_cargo;
+
+/* The argument of the kernels. Tile t of the launch is tile t - first of the last cargo whose first <= t. Tiles of units are what
+ * a block of threads does at once; those of a transpose are squares of dim[0] by dim[1], the first square inside of all outer dims. */
+#define LDG_CARGO_OWN 8
+#define LDG_WORD_MAX 16   /* bytes */
+#define LDG_TILE 1024     /* units */
+#define LDG_SQUARE 32     /* a side of it, in units */
+typedef struct ldg_cargo_args { int64_t tiles, n; ldg_cargo cargo[LDG_CARGO_OWN]; } ldg_cargo_args;
+
+/* Fused launches: cargos of many requests, of any forms, by one kernel. Tile t is cargo i's when start[i].first <= t, i the last such;
+ * whoever is done with a tile takes it off its request's `left`, and the last one writes the request's id to its word. */
+enum { LDG_FUSED_REQUESTS = 64, LDG_FUSED_CARGOS = 128, LDG_FUSED_PAGES = 16 };
+typedef struct ldg_fused_end { uint64_t *word; uint64_t id; uint32_t left, pad; } ldg_fused_end; /* word NULL: nobody asks */
+typedef struct ldg_fused_start { int64_t first, end; } ldg_fused_start;                          /* tile; index of its request's end */
+typedef struct ldg_fused_page {
+  ldg_fused_end end[LDG_FUSED_REQUESTS];
+  ldg_fused_start start[LDG_FUSED_CARGOS];
+  ldg_cargo cargo[LDG_FUSED_CARGOS]; /* last: only those that are there travel */
+} ldg_fused_page;
+typedef struct ldg_fused_args { int64_t tiles, n; ldg_fused_page *page; } ldg_fused_args; /* n cargos */
+
+/* An image is a tree as words: nodes, that name each other and their lists by index of word; the root is at 0. */
+enum { LDG_IMAGE_BYTES, LDG_IMAGE_REPEAT, LDG_IMAGE_BLOCKS, LDG_IMAGE_JOIN };
+typedef struct ldg_image_node {
+  int64_t kind, n, stride;    /* as in a rep */
+  ldg_divisor each;           /* packed bytes of the child */
+  int64_t child, at, psum;    /* words; psum 0: entries of one length */
+  int64_t kids;               /* n words of a JOIN: its children */
+} ldg_image_node;
+#define LDG_IMAGE_NODE_WORDS ((int64_t)(sizeof(ldg_image_node) / 8))
+
+#endif

@@ -1,0 +1,90 @@
+/* driver: what the vendors' driver interfaces have in common, as one table of functions that is found at run time. */
+#ifndef LDG_DEVICE_DRIVER_H
+#define LDG_DEVICE_DRIVER_H
+
+#include "backend.h"
+
+typedef struct ldg_ipc_handle { char bytes[64]; } ldg_ipc_handle; /* goes by value */
+typedef uint64_t ldg_address;                                     /* CUdeviceptr; of HIP a pointer, passed alike */
+
+/* member, what it takes. All return 0 or an error of the driver. */
+#define LDG_DRIVER(F) \
+  F(init, (unsigned flags)) \
+  F(device_count, (int *n)) \
+  F(device_get, (int *device, int ordinal)) \
+  F(context_retain, (void **context, int device)) \
+  F(context_push, (void *context)) \
+  F(context_pop, (void **context)) \
+  F(context_get, (void **context)) \
+  F(context_device, (int *device)) \
+  F(module_load, (void **module, const void *image)) \
+  F(module_function, (void **function, void *module, const char *name)) \
+  F(launch, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, \
+             void **params, void **extra)) \
+  F(memory_alloc, (ldg_address *at, size_t bytes)) \
+  F(memory_free, (ldg_address at)) \
+  F(memory_range, (ldg_address *base, size_t *bytes, ldg_address at)) \
+  F(pinned_alloc, (void **at, size_t bytes, unsigned flags)) \
+  F(pinned_free, (void *at)) \
+  F(stream_create, (void **stream, unsigned flags)) \
+  F(stream_destroy, (void *stream)) \
+  F(stream_sync, (void *stream)) \
+  F(stream_query, (void *stream)) \
+  F(stream_capturing, (void *stream, int *status)) \
+  F(stream_wait, (void *stream, void *event, unsigned flags)) \
+  F(stream_call, (void *stream, void (*fn)(void *arg), void *arg)) \
+  F(event_create, (void **event, unsigned flags)) \
+  F(event_record, (void *event, void *stream)) \
+  F(event_query, (void *event)) \
+  F(event_sync, (void *event)) \
+  F(event_destroy, (void *event)) \
+  F(pointer_facts, (unsigned n, int *attributes, void **values, ldg_address at)) \
+  F(ipc_get, (ldg_ipc_handle *handle, ldg_address at)) \
+  F(ipc_open, (ldg_address *at, ldg_ipc_handle handle, unsigned flags)) \
+  F(ipc_close, (ldg_address at))
+
+typedef void ldg_driver_any(void);
+typedef struct ldg_driver {
+#define LDG_MEMBER(name, takes) int (*name) takes;
+  LDG_DRIVER(LDG_MEMBER)
+#undef LDG_MEMBER
+  /* These differ: not every driver has the first two, and the third takes something else. */
+  ldg_driver_any *stream_context, *pointer_set, *memory_copy;
+} ldg_driver;
+
+typedef struct ldg_driver_names {
+#define LDG_MEMBER(name, takes) const char *name;
+  LDG_DRIVER(LDG_MEMBER)
+#undef LDG_MEMBER
+  const char *stream_context, *pointer_set, *memory_copy;
+} ldg_driver_names;
+
+/* Numbers that both vendors have, but for these. */
+enum { LDG_NOT_READY = 600, LDG_OUT_OF_MEMORY = 2, LDG_NO_CONTEXT = 201 };
+enum { LDG_STREAM_NON_BLOCKING = 1, LDG_EVENT_NO_TIMING = 2, LDG_PINNED_PORTABLE = 1, LDG_PINNED_MAPPED = 2, LDG_IPC_LAZY_PEER = 1 };
+
+typedef struct ldg_site ldg_site;
+typedef struct ldg_vendor {
+  const char *name;
+  const char *const *libraries;          /* tried in turn, to a NULL */
+  ldg_driver_names names;
+  const char *image;                     /* of all kernels, for all architectures */
+  int fact_kind, fact_managed, fact_device, fact_buffer, fact_exportable; /* attributes of pointers; 0: not known */
+  int kind_host, kind_device;            /* values of the first */
+  int (*copy)(const ldg_driver *d, void *dst, const void *src, size_t n, void *stream);
+  int (*context_of)(const ldg_driver *d, void *stream, void **context); /* of a stream; NULL where there is none */
+  /* what is found at run time */
+  _Atomic int state;                     /* 0: nobody has looked yet; 1: there; 2: not there */
+  ldg_driver driver;
+  int devices;
+  _Atomic(ldg_site *) sites;
+} ldg_vendor;
+
+/* Loads the driver at first use. NULL: there is none, or it has no device. */
+const ldg_driver *ldg_device_driver(ldg_vendor *v);
+/* 0 or an error code of the library. */
+int ldg_device_error(int driver_error);
+
+static inline ldg_vendor *ldg_device_vendor(const ldg_device *d) { return d->own; }
+
+#endif

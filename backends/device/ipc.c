@@ -1,0 +1,200 @@
+/* Memory of other processes. A token is the handle of a whole allocation and the offset in it; what is open is found by who
+ * allocated it, where, and which of the allocations at that place it was. */
+#include "site.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OPEN_MAX = 256, MAGIC = 0x4349444c }; /* mappings kept that nobody uses */
+
+typedef struct owner { uint64_t pid, space, base, buffer; } owner;
+typedef struct token { uint32_t magic, device; char vendor[8]; owner from; uint64_t offset; ldg_ipc_handle handle; } token;
+_Static_assert(sizeof(token) <= sizeof(lading_ipc), "a token fits");
+
+/* Opened once, in the context that was current then, however many use it. The process's own memory is not mapped a second time. */
+typedef struct mapping {
+  ldg_lru_link link;       /* first */
+  ldg_vendor *vendor;
+  owner from;
+  void *context;           /* NULL: our own */
+  ldg_address at;
+  uint64_t bytes;
+  int64_t users;
+} mapping;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ldg_lru mappings;
+static int unused;
+
+/* Two containers may have the same pids. */
+static uint64_t pid_space(void) {
+  struct stat s;
+  return stat("/proc/self/ns/pid", &s) == 0 ? (uint64_t)s.st_ino : 0;
+}
+static owner ourselves(uint64_t base, uint64_t buffer) { return (owner){ (uint64_t)getpid(), pid_space(), base, buffer }; }
+static bool same_place(const owner *a, const owner *b) { return a->pid == b->pid && a->space == b->space && a->base == b->base; }
+static bool same_owner(const owner *a, const owner *b) { return same_place(a, b) && a->buffer == b->buffer; }
+
+/* What follows needs a current context: that of the caller, or else the primary one of the device, until context_pop. */
+static int enter(const ldg_driver *d, int ordinal, void **context) {
+  int device, e = d->context_get(context);
+  if (!e && !*context) {
+    e = d->device_get(&device, ordinal);
+    if (!e) e = d->context_retain(context, device);
+  }
+  return e ? e : d->context_push(*context);
+}
+
+static int leave(const ldg_driver *d, int e) {
+  void *was;
+  d->context_pop(&was);
+  return e;
+}
+
+/* ---- export ---- */
+
+/* 0, or an error of the driver; *kind 0 for what it does not know. */
+static int facts_of(ldg_vendor *v, ldg_address at, int *kind, int *device, int *exportable, uint64_t *buffer) {
+  int facts[] = { v->fact_kind, v->fact_device, v->fact_buffer, v->fact_exportable };
+  void *values[] = { kind, device, buffer, exportable };
+  *kind = 0, *device = 0, *exportable = 1, *buffer = 0;
+  const int e = v->driver.pointer_facts(v->fact_exportable ? 4 : 3, facts, values, at);
+  return e == LDG_NO_CONTEXT ? 0 : e;
+}
+
+/* Copies of the driver that are not of a stream must not be overtaken by readers elsewhere. */
+static void set_ordered(const ldg_driver *d, ldg_address base) {
+  typedef int function(const void *value, int attribute, ldg_address at);
+  const unsigned yes = 1;
+  if (d->pointer_set) ((function *)d->pointer_set)(&yes, 6, base);
+}
+
+static int fill(const ldg_driver *d, const void *at, uint64_t buffer, token *t) {
+  size_t bytes;
+  ldg_address base;
+  int e = d->memory_range(&base, &bytes, (uintptr_t)at);
+  if (!e) e = d->ipc_get(&t->handle, base);
+  if (e) return e;
+  set_ordered(d, base);
+  t->from = ourselves(base, buffer), t->offset = (uintptr_t)at - base;
+  return 0;
+}
+
+int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out) {
+  ldg_vendor *v = ldg_device_vendor(dev);
+  const ldg_driver *d = ldg_device_driver(v);
+  int kind, device, exportable;
+  uint64_t buffer;
+  void *context;
+  token t = { .magic = MAGIC };
+  if (!d) return LADING_ERR_DEVICE;
+  int e = facts_of(v, (uintptr_t)at, &kind, &device, &exportable, &buffer);
+  if (!e && (kind != v->kind_device || !exportable)) return LADING_ERR_UNSUPPORTED;
+  if (!e) e = enter(d, device, &context);
+  if (!e) e = leave(d, fill(d, at, buffer, &t));
+  if (e) return ldg_device_error(e);
+  strcpy(t.vendor, v->name);
+  t.device = (uint32_t)device;
+  memset(out, 0, sizeof *out);
+  memcpy(out, &t, sizeof t);
+  return LADING_OK;
+}
+
+/* ---- open ---- */
+
+static void unmap(mapping *m) {
+  const ldg_driver *d = &m->vendor->driver;
+  if (m->context && d->context_push(m->context) == 0) leave(d, d->ipc_close(m->at));
+  ldg_lru_remove(&mappings, &m->link);
+  ldg_free(m);
+}
+
+/* Unused ones that are in the way: of the same place, and the oldest when there are too many. */
+static void make_room(const owner *from) {
+  for (ldg_lru_link *k = mappings.oldest, *next; k; k = next) {
+    mapping *m = (mapping *)k;
+    next = k->newer;
+    if (m->users || !(same_place(&m->from, from) || unused > OPEN_MAX)) continue;
+    unused--;
+    unmap(m);
+  }
+}
+
+static mapping *find(const ldg_vendor *v, const owner *from) {
+  for (ldg_lru_link *k = mappings.newest; k; k = k->older)
+    if (((mapping *)k)->vendor == v && same_owner(&((mapping *)k)->from, from)) return (mapping *)k;
+  return NULL;
+}
+
+/* Memory of our own is where it is. */
+static int map(mapping *m, const token *t, bool ours) {
+  const ldg_driver *d = &m->vendor->driver;
+  void *context;
+  size_t bytes = 0;
+  int e = enter(d, (int)t->device, &context);
+  if (e) return e;
+  if (!ours) e = d->ipc_open(&m->at, t->handle, LDG_IPC_LAZY_PEER);
+  const bool opened = !e && !ours;
+  if (!e) e = d->memory_range(&m->at, &bytes, m->at);
+  if (e && opened) d->ipc_close(m->at);
+  m->context = ours ? NULL : context, m->bytes = bytes;
+  return leave(d, e);
+}
+
+static int make(ldg_vendor *v, const token *t, mapping **out) {
+  const owner self = ourselves(t->from.base, t->from.buffer);
+  mapping *m = ldg_alloc(sizeof *m);
+  if (!m) return LADING_ERR_NOMEM;
+  *m = (mapping){ .vendor = v, .from = t->from, .at = t->from.base };
+  make_room(&t->from);
+  const int e = map(m, t, same_owner(&self, &t->from));
+  if (e) {
+    ldg_free(m);
+    return ldg_device_error(e);
+  }
+  ldg_lru_add(&mappings, &m->link);
+  unused++;
+  *out = m;
+  return LADING_OK;
+}
+
+static int find_or_make(ldg_vendor *v, const token *t, void **out) {
+  mapping *m = find(v, &t->from);
+  const int e = m ? LADING_OK : make(v, t, &m);
+  if (e) return e;
+  if (t->offset >= m->bytes) return LADING_ERR_FORMAT;
+  if (m->users++ == 0) unused--;
+  ldg_lru_use(&mappings, &m->link);
+  *out = (void *)(uintptr_t)(m->at + t->offset);
+  return LADING_OK;
+}
+
+int ldg_device_ipc_open(const ldg_device *dev, const lading_ipc *from, void **out) {
+  ldg_vendor *v = ldg_device_vendor(dev);
+  token t;
+  if (!ldg_device_driver(v)) return LADING_ERR_DEVICE;
+  memcpy(&t, from, sizeof t);
+  if (t.magic != MAGIC || strncmp(t.vendor, v->name, sizeof t.vendor) || (int64_t)t.device >= v->devices) return LADING_ERR_FORMAT;
+  pthread_mutex_lock(&lock);
+  const int e = find_or_make(v, &t, out);
+  pthread_mutex_unlock(&lock);
+  return e;
+}
+
+/* ---- close ---- */
+
+int ldg_device_ipc_close(const ldg_device *dev, void *at) {
+  const ldg_vendor *v = ldg_device_vendor(dev);
+  pthread_mutex_lock(&lock);
+  ldg_lru_link *k = mappings.newest;
+  for (; k; k = k->older) {
+    const mapping *m = (mapping *)k;
+    if (m->vendor == v && m->users && (uintptr_t)at - m->at < m->bytes) break;
+  }
+  if (k && --((mapping *)k)->users == 0) {
+    unused++;
+    if (!((mapping *)k)->context) unused--, unmap((mapping *)k); /* our own costs nothing */
+  }
+  pthread_mutex_unlock(&lock);
+  return k ? LADING_OK : LADING_ERR_ARG;
+}

@@ -1,0 +1,99 @@
+/* Work on a lane: launches, copies, calls of the host, marks. */
+#include "site.h"
+
+enum { BLOCK = 256, GRID_MAX = INT32_MAX };
+
+static int enter(ldg_lane *l) { return ldg_device_error(ldg_site_enter(l->site)); }
+static int leave(ldg_lane *l, int driver_error) {
+  ldg_site_leave(l->site);
+  return ldg_device_error(driver_error);
+}
+
+/* ---- kernels ---- */
+
+static int launch(ldg_lane *l, int kernel, ldg_cargo_args *args, bool ordered) {
+  const unsigned grid = ordered ? 1 : (unsigned)ldg_min(args->tiles, GRID_MAX);
+  void *params[] = { args };
+  const int e = enter(l);
+  return e ? e : leave(l, l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, ordered ? 1 : BLOCK, 1, 1, 0, l->stream, params, NULL));
+}
+
+int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered) {
+  ldg_cargo_args args; /* the driver takes all of it, the kernel reads n */
+  args.tiles = 0, args.n = n;
+  for (int i = 0; i < n; i++) {
+    args.cargo[i] = cargo[i];
+    args.cargo[i].first = args.tiles;
+    args.tiles += (cargo[i].hi - cargo[i].lo - 1) / LDG_TILE + 1;
+  }
+  return launch(l, cargo->op == LADING_REPLACE ? cargo->form : LDG_KERNEL_REDUCE, &args, ordered);
+}
+
+static int64_t squares(int64_t n) { return (n - 1) / LDG_SQUARE + 1; }
+
+int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo) {
+  ldg_cargo_args args;
+  const ldg_cargo_dim *dim = cargo->as.nest.dim;
+  args.n = 1, args.cargo[0] = *cargo;
+  args.tiles = squares(dim[0].n.n) * squares(dim[1].n.n);
+  for (int k = 2; k < cargo->nd; k++) args.tiles *= dim[k].n.n;
+  return launch(l, LDG_KERNEL_TRANSPOSE, &args, false);
+}
+
+bool ldg_device_reaches(const ldg_lane *l, lading_memkind kind) {
+  (void)l;
+  return kind == LADING_MEM_DEVICE || kind == LADING_MEM_PINNED || kind == LADING_MEM_MANAGED;
+}
+
+int ldg_device_copy(ldg_lane *l, void *dst, const void *src, int64_t n) {
+  const int e = enter(l);
+  return e ? e : leave(l, l->site->vendor->copy(l->site->driver, dst, src, (size_t)n, l->stream));
+}
+
+/* ---- the host's turn ---- */
+
+bool ldg_lane_recorded(const ldg_lane *l) {
+  int status = 0;
+  return l->site->driver->stream_capturing(l->stream, &status) == 0 && status != 0;
+}
+
+int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg) {
+  const int e = enter(l);
+  if (e) return e;
+  const bool recorded = ldg_lane_recorded(l); /* it would be called at every replay */
+  const int d = leave(l, recorded ? 0 : l->site->driver->stream_call(l->stream, fn, arg));
+  return recorded ? LADING_ERR_UNSUPPORTED : d;
+}
+
+int ldg_device_sync(ldg_lane *l) {
+  const int e = enter(l);
+  return e ? e : leave(l, l->site->driver->stream_sync(l->stream));
+}
+
+/* ---- marks ---- */
+
+/* A slot that is used again moves its event on, to a later mark: whoever waits for an earlier one waits for more. */
+int ldg_device_mark(ldg_lane *l, int64_t n) {
+  const ldg_driver *d = l->site->driver;
+  void **event = &l->event[n % LDG_MARKS];
+  int e = enter(l);
+  if (e) return e;
+  if (!*event) e = d->event_create(event, LDG_EVENT_NO_TIMING);
+  if (!e) e = d->event_record(*event, l->stream);
+  if (!e) l->mark[n % LDG_MARKS] = n;
+  return leave(l, e);
+}
+
+void ldg_device_watch(const ldg_lane *l, int64_t n, ldg_watch *out) {
+  *out = (ldg_watch){ l->event[n % LDG_MARKS], l->mark[n % LDG_MARKS] };
+}
+
+int ldg_device_passed(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done) {
+  const ldg_driver *d = l->site->driver;
+  int e = ldg_site_enter(l->site);
+  if (e) return ldg_device_error(e);
+  e = wait ? d->event_sync(w->event) : d->event_query(w->event);
+  ldg_site_leave(l->site);
+  *done = e == 0;
+  return ldg_device_error(!wait && e == LDG_NOT_READY ? 0 : e);
+}

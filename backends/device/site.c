@@ -1,0 +1,134 @@
+/* Contexts and their kernels; lanes and their streams. */
+#include "site.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- sites ---- */
+
+static int load_kernels(ldg_site *s) {
+  static const char *const name[LDG_KERNELS] = { "ldg_d_narrow", "ldg_d_wide", "ldg_d_trees", "ldg_d_reduce", "ldg_d_transpose", "ldg_d_fused",
+                                             "ldg_d_fused_reduce" };
+  int e = s->driver->module_load(&s->module, s->vendor->image);
+  for (int i = 0; !e && i < LDG_KERNELS; i++) e = s->driver->module_function(&s->kernel[i], s->module, name[i]);
+  return ldg_device_error(e);
+}
+
+static int make_site(ldg_vendor *v, void *context, ldg_site **out) {
+  ldg_site *s = ldg_alloc(sizeof *s);
+  if (!s) return LADING_ERR_NOMEM;
+  memset(s, 0, sizeof *s);
+  s->vendor = v, s->driver = &v->driver, s->context = context;
+  int e = ldg_device_error(s->driver->context_device(&s->device));
+  if (!e) e = load_kernels(s);
+  if (e) {
+    ldg_free(s);
+    return e;
+  }
+  pthread_mutex_init(&s->lock, NULL), pthread_cond_init(&s->returned, NULL);
+  *out = s;
+  return LADING_OK;
+}
+
+int ldg_site_find(ldg_vendor *v, void *context, ldg_site **out) {
+  int e = LADING_OK;
+  pthread_mutex_lock(&lock);
+  ldg_site *s = atomic_load(&v->sites);
+  while (s && s->context != context) s = s->next;
+  if (!s) {
+    e = make_site(v, context, &s);
+    if (!e) s->next = atomic_load(&v->sites), atomic_store(&v->sites, s);
+  }
+  pthread_mutex_unlock(&lock);
+  *out = s;
+  return e;
+}
+
+/* ---- lanes ---- */
+
+int ldg_device_count(const ldg_device *d) {
+  ldg_vendor *v = ldg_device_vendor(d);
+  return ldg_device_driver(v) ? v->devices : 0;
+}
+
+/* In the context: its own stream unless there is one. */
+static int make_lane(ldg_vendor *v, void *context, void *stream, bool own, ldg_lane **out) {
+  ldg_lane *l = ldg_alloc(sizeof *l);
+  if (!l) return LADING_ERR_NOMEM;
+  memset(l, 0, sizeof *l);
+  l->stream = stream, l->own = own;
+  int e = ldg_site_find(v, context, &l->site);
+  if (!e && own) e = ldg_device_error(v->driver.stream_create(&l->stream, LDG_STREAM_NON_BLOCKING));
+  if (e) {
+    ldg_free(l);
+    return e;
+  }
+  ldg_site *s = l->site;
+  pthread_mutex_lock(&s->lock);
+  l->older = s->lanes, s->lanes = l;
+  if (l->older) l->older->newer = l;
+  pthread_mutex_unlock(&s->lock);
+  *out = l;
+  return LADING_OK;
+}
+
+static int lane_in(ldg_vendor *v, void *context, void *stream, bool own, ldg_lane **out) {
+  int e = ldg_device_error(v->driver.context_push(context));
+  if (e) return e;
+  e = make_lane(v, context, stream, own, out);
+  v->driver.context_pop(&context);
+  return e;
+}
+
+static int primary(const ldg_driver *d, int ordinal, void **context) {
+  int device;
+  const int e = d->device_get(&device, ordinal);
+  return ldg_device_error(e ? e : d->context_retain(context, device));
+}
+
+int ldg_device_create(const ldg_device *dev, int device, ldg_lane **out) {
+  ldg_vendor *v = ldg_device_vendor(dev);
+  const ldg_driver *d = ldg_device_driver(v);
+  void *context;
+  if (!d) return LADING_ERR_DEVICE;
+  if (device < 0 || device >= v->devices) return LADING_ERR_ARG;
+  const int e = primary(d, device, &context);
+  return e ? e : lane_in(v, context, NULL, true, out);
+}
+
+/* The default streams (0, 1 and 2 by value) are those of the current context. */
+static int context_of(ldg_vendor *v, void *stream, void **out) {
+  const ldg_driver *d = &v->driver;
+  if ((uintptr_t)stream > 2 && v->context_of) return ldg_device_error(v->context_of(d, stream, out));
+  const int e = ldg_device_error(d->context_get(out));
+  return e || *out ? e : primary(d, 0, out);
+}
+
+int ldg_device_wrap(const ldg_device *dev, void *stream, ldg_lane **out) {
+  ldg_vendor *v = ldg_device_vendor(dev);
+  void *context;
+  if (!ldg_device_driver(v)) return LADING_ERR_DEVICE;
+  const int e = context_of(v, stream, &context);
+  return e ? e : lane_in(v, context, stream, false, out);
+}
+
+static void unlink_lane(ldg_lane *l) {
+  ldg_site *s = l->site;
+  pthread_mutex_lock(&s->lock);
+  if (l->newer) l->newer->older = l->older;
+  else s->lanes = l->older;
+  if (l->older) l->older->newer = l->newer;
+  pthread_mutex_unlock(&s->lock);
+}
+
+void ldg_device_destroy(ldg_lane *l) {
+  const ldg_driver *d = l->site->driver;
+  unlink_lane(l);
+  if (ldg_site_enter(l->site) == 0) {
+    if (l->tables) ldg_site_leave_lane(l);
+    for (int i = 0; i < LDG_MARKS; i++)
+      if (l->event[i]) d->event_destroy(l->event[i]);
+    if (l->own) d->stream_destroy(l->stream);
+    ldg_site_leave(l->site);
+  }
+  ldg_free(l);
+}

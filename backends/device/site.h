@@ -1,0 +1,86 @@
+/* site: what the library has in one context of a device: the kernels, tables, pinned memory. Made at first use of the context, and
+ * kept as long as the process runs. */
+#ifndef LDG_DEVICE_SITE_H
+#define LDG_DEVICE_SITE_H
+
+#include "base_lru.h"
+#include "driver.h"
+
+#include <pthread.h>
+
+enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNEL_FUSED, LDG_KERNEL_FUSED_REDUCE, LDG_KERNELS }; /* first the forms of cargos */
+
+/* Pinned memory for what kernels do not reach: more than one at a time, so that one fills while another one empties. */
+enum { LDG_CHUNKS = 16, LDG_CHUNK_BYTES = 1 << 20 };
+
+struct ldg_site {
+  ldg_site *next;
+  ldg_vendor *vendor;
+  const ldg_driver *driver;
+  void *context, *module, *kernel[LDG_KERNELS];
+  int device;
+  pthread_mutex_t lock;              /* of all below */
+  pthread_cond_t returned;           /* a chunk was */
+  void *upload;                      /* a stream for tables, NULL until there is one; it also waits for lanes that are gone */
+  ldg_lru tables;
+  int64_t table_bytes;
+  int chunks_made, chunks_free;
+  char *chunk[LDG_CHUNKS];           /* those not lent */
+  ldg_lane *lanes;                   /* all there are */
+};
+
+/* A lane is one stream in the context of a site. */
+#define LDG_MARKS 64
+struct ldg_lane {
+  ldg_site *site;
+  ldg_lane *newer, *older;
+  void *stream;
+  bool tables;                       /* its kernels read some */
+  bool own;                          /* made here */
+  void *event[LDG_MARKS];            /* behind the mark of that slot, which is n % LDG_MARKS; NULL until used */
+  int64_t mark[LDG_MARKS];
+};
+
+/* The site of a context, which is current; NULL: the driver refuses the kernels, or there is no memory. */
+int ldg_site_find(ldg_vendor *v, void *context, ldg_site **out);
+/* Around calls of the driver, so that the caller's context stays what it is. Returns an error of the driver. */
+static inline int ldg_site_enter(const ldg_site *s) { return s->driver->context_push(s->context); }
+static inline void ldg_site_leave(const ldg_site *s) { void *was; s->driver->context_pop(&was); }
+
+bool ldg_lane_recorded(const ldg_lane *l);       /* into a graph; in its context */
+int ldg_site_leave_lane(ldg_lane *l);            /* what its kernels still read is not evicted before they are done; in its context */
+
+/* The functions of ldg_device, in the files of this folder. */
+int ldg_device_count(const ldg_device *d);
+int ldg_device_query(const ldg_device *d, const void *at, lading_mem *out);
+int ldg_device_create(const ldg_device *d, int device, ldg_lane **out);
+int ldg_device_wrap(const ldg_device *d, void *stream, ldg_lane **out);
+void ldg_device_destroy(ldg_lane *l);
+int ldg_device_sync(ldg_lane *l);
+bool ldg_device_reaches(const ldg_lane *l, lading_memkind kind);
+int ldg_device_copy(ldg_lane *l, void *dst, const void *src, int64_t n);
+int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
+int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo);
+int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out);
+int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg);
+int ldg_device_borrow(ldg_lane *l, ldg_chunk *out);
+void ldg_device_give_back(ldg_chunk chunk);
+int ldg_device_mark(ldg_lane *l, int64_t n);
+void ldg_device_watch(const ldg_lane *l, int64_t n, ldg_watch *out);
+int ldg_device_passed(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done);
+int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out);
+void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f);
+int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles, bool reduces);
+int ldg_device_look(ldg_lane *l, bool *recorded, bool *idle);
+int ldg_device_ipc_export(const ldg_device *d, const void *at, lading_ipc *out);
+int ldg_device_ipc_open(const ldg_device *d, const lading_ipc *token, void **out);
+int ldg_device_ipc_close(const ldg_device *d, void *at);
+
+#define LDG_DEVICE_ROWS \
+  .count = ldg_device_count, .query = ldg_device_query, .create = ldg_device_create, .wrap = ldg_device_wrap, .destroy = ldg_device_destroy, \
+  .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .move = ldg_device_move, .transpose = ldg_device_transpose, \
+  .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back = ldg_device_give_back, .mark = ldg_device_mark, \
+  .watch = ldg_device_watch, .passed = ldg_device_passed, .fuse_open = ldg_device_fuse_open, .fuse_close = ldg_device_fuse_close, .fuse = ldg_device_fuse, \
+  .look = ldg_device_look, .ipc_export = ldg_device_ipc_export, .ipc_open = ldg_device_ipc_open, .ipc_close = ldg_device_ipc_close
+
+#endif

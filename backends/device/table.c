@@ -1,0 +1,125 @@
+/* Tables: words in device memory, found by content. Filled once; the least recently used ones go when there are too many. */
+#include "site.h"
+
+enum { TABLE_BYTES_MAX = 256 << 20 }; /* of a site */
+
+typedef struct table {
+  ldg_lru_link link;       /* first: a link is a table */
+  lading_id id;
+  ldg_address at;
+  int64_t bytes;
+  bool kept;               /* a graph holds its address: it stays */
+} table;
+
+static bool same_id(lading_id a, lading_id b) { return a.w[0] == b.w[0] && a.w[1] == b.w[1]; }
+
+static table *find(ldg_site *s, const lading_id *id) {
+  for (ldg_lru_link *k = s->tables.newest; k; k = k->older)
+    if (same_id(((table *)k)->id, *id)) return (table *)k;
+  return NULL;
+}
+
+/* ---- eviction ---- */
+
+/* Every lane may have kernels that read any of the tables. */
+static int drain(ldg_site *s) {
+  int e = s->upload ? s->driver->stream_sync(s->upload) : 0;
+  for (ldg_lane *l = s->lanes; !e && l; l = l->older)
+    if (l->tables) e = s->driver->stream_sync(l->stream);
+  return e;
+}
+
+static table *oldest(ldg_site *s) {
+  ldg_lru_link *k = s->tables.oldest;
+  while (k && ((table *)k)->kept) k = k->newer;
+  return (table *)k;
+}
+
+static void drop(ldg_site *s, table *t) {
+  ldg_lru_remove(&s->tables, &t->link);
+  s->table_bytes -= t->bytes;
+  s->driver->memory_free(t->at);
+  ldg_free(t);
+}
+
+static int make_room(ldg_site *s, int64_t bytes) {
+  if (s->table_bytes + bytes <= TABLE_BYTES_MAX || !oldest(s)) return 0;
+  const int e = drain(s);
+  for (table *t; !e && s->table_bytes + bytes > TABLE_BYTES_MAX && (t = oldest(s));) drop(s, t);
+  return e;
+}
+
+/* ---- a new one ---- */
+
+static int upload(ldg_site *s, ldg_address to, const void *from, int64_t bytes) {
+  int e = s->upload ? 0 : s->driver->stream_create(&s->upload, LDG_STREAM_NON_BLOCKING);
+  if (!e) e = s->vendor->copy(s->driver, (void *)(uintptr_t)to, from, (size_t)bytes, s->upload);
+  return e ? e : s->driver->stream_sync(s->upload);
+}
+
+static int fill_table(ldg_site *s, table *t, ldg_table_fill *fill, void *arg) {
+  void *words = ldg_alloc(t->bytes);
+  if (!words) return LDG_OUT_OF_MEMORY;
+  fill(arg, words);
+  int e = make_room(s, t->bytes);
+  if (!e) e = s->driver->memory_alloc(&t->at, (size_t)t->bytes);
+  if (!e) {
+    e = upload(s, t->at, words, t->bytes);
+    if (e) s->driver->memory_free(t->at);
+  }
+  ldg_free(words);
+  return e;
+}
+
+static int make(ldg_site *s, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, table **out) {
+  table *t = ldg_alloc(sizeof *t);
+  if (!t) return LADING_ERR_NOMEM;
+  *t = (table){ .id = *id, .bytes = bytes };
+  const int e = fill_table(s, t, fill, arg);
+  if (e) {
+    ldg_free(t);
+    return ldg_device_error(e);
+  }
+  ldg_lru_add(&s->tables, &t->link);
+  s->table_bytes += bytes;
+  *out = t;
+  return LADING_OK;
+}
+
+/* Nothing can be allocated while a stream is recorded. */
+static int find_or_make(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, table **out) {
+  const bool recorded = ldg_lane_recorded(l);
+  int e = LADING_OK;
+  *out = find(l->site, id);
+  if (*out) ldg_lru_use(&l->site->tables, &(*out)->link);
+  else e = recorded ? LADING_ERR_DEVICE : make(l->site, id, bytes, fill, arg, out);
+  if (!e) (*out)->kept |= recorded, l->tables = true;
+  return e;
+}
+
+int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out) {
+  ldg_site *s = l->site;
+  table *t;
+  int e = ldg_device_error(ldg_site_enter(s));
+  if (e) return e;
+  pthread_mutex_lock(&s->lock);
+  e = find_or_make(l, id, bytes, fill, arg, &t);
+  if (!e) *out = (const int64_t *)(uintptr_t)t->at;
+  pthread_mutex_unlock(&s->lock);
+  ldg_site_leave(s);
+  return e;
+}
+
+/* The upload stream waits for a lane that goes, in its place. */
+int ldg_site_leave_lane(ldg_lane *l) {
+  ldg_site *s = l->site;
+  void *event;
+  int e = s->driver->event_create(&event, LDG_EVENT_NO_TIMING);
+  if (e) return e;
+  pthread_mutex_lock(&s->lock);
+  e = s->driver->event_record(event, l->stream);
+  if (!e && s->upload) e = s->driver->stream_wait(s->upload, event, 0);
+  pthread_mutex_unlock(&s->lock);
+  s->driver->event_destroy(event);
+  return e;
+}

@@ -1,0 +1,35 @@
+/* HIP: what its runtime calls the functions of driver.h. Of version 6 or later: before, kinds of memory had other numbers. */
+#include "../device/site.h"
+
+extern const char ldg_hip_image[];
+
+static const char *const libraries[] = { "libamdhip64.so.7", "libamdhip64.so.6", NULL };
+
+enum { KIND_BY_ADDRESS = 4 };
+
+static int copy(const ldg_driver *d, void *dst, const void *src, size_t n, void *stream) {
+  typedef int function(void *dst, const void *src, size_t n, int kind, void *stream);
+  return ((function *)d->memory_copy)(dst, src, n, KIND_BY_ADDRESS, stream);
+}
+
+/* A stream does not say what context it is of: the current one is taken. */
+static ldg_vendor vendor = {
+  .name = "hip", .libraries = libraries, .image = ldg_hip_image, .copy = copy, .context_of = NULL,
+  .fact_kind = 2, .fact_managed = 8, .fact_device = 9, .fact_buffer = 7, .fact_exportable = 10, .kind_host = 1, .kind_device = 2,
+  .names = {
+    .init = "hipInit", .device_count = "hipGetDeviceCount", .device_get = "hipDeviceGet",
+    .context_retain = "hipDevicePrimaryCtxRetain", .context_push = "hipCtxPushCurrent", .context_pop = "hipCtxPopCurrent",
+    .context_get = "hipCtxGetCurrent", .context_device = "hipCtxGetDevice",
+    .module_load = "hipModuleLoadData", .module_function = "hipModuleGetFunction", .launch = "hipModuleLaunchKernel",
+    .memory_alloc = "hipMalloc", .memory_free = "hipFree", .memory_range = "hipMemGetAddressRange", .memory_copy = "hipMemcpyAsync",
+    .pinned_alloc = "hipHostMalloc", .pinned_free = "hipHostFree",
+    .stream_create = "hipStreamCreateWithFlags", .stream_destroy = "hipStreamDestroy", .stream_sync = "hipStreamSynchronize",
+    .stream_query = "hipStreamQuery", .stream_capturing = "hipStreamIsCapturing", .stream_context = NULL,
+    .stream_wait = "hipStreamWaitEvent", .stream_call = "hipLaunchHostFunc",
+    .event_create = "hipEventCreateWithFlags", .event_record = "hipEventRecord", .event_query = "hipEventQuery", .event_sync = "hipEventSynchronize",
+    .event_destroy = "hipEventDestroy", .pointer_facts = "hipDrvPointerGetAttributes", .pointer_set = "hipPointerSetAttribute",
+    .ipc_get = "hipIpcGetMemHandle", .ipc_open = "hipIpcOpenMemHandle", .ipc_close = "hipIpcCloseMemHandle",
+  },
+};
+
+const ldg_device ldg_device_hip = { .name = "hip", .own = &vendor, LDG_DEVICE_ROWS };

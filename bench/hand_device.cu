@@ -1,0 +1,58 @@
+/* Kernels as a person writes them for one kind of loop: the baseline on devices. One thread an element, its place by division of
+ * 32-bit numbers; where rows are long, one block a row; elements of the type that the application has. */
+#include "hand_device.h"
+#include "device.h"
+
+#define HAND_MOVE(T, a, m, s)                                       \
+  do {                                                              \
+    if ((a)->unpack) LDG_STORE(T, m, LDG_LOAD(T, s));               \
+    else LDG_STORE(T, s, LDG_LOAD(T, m));                           \
+  } while (0)
+
+LDG_DEVICE void hand_element(const hand_device_args *a, char *m, char *s) {
+  switch (a->width) {
+  case 1: HAND_MOVE(uint8_t, a, m, s); break;
+  case 2: HAND_MOVE(uint16_t, a, m, s); break;
+  case 4: HAND_MOVE(uint32_t, a, m, s); break;
+  case 8: HAND_MOVE(uint64_t, a, m, s); break;
+  default: HAND_MOVE(ldg_word16, a, m, s); break;
+  }
+}
+
+LDG_DEVICE char *hand_cell(const hand_device_args *a, uint32_t cell) {
+  char *m = a->mem;
+  for (int k = (int)a->depth - 1; k > 0; k--) {
+    m += (int64_t)(cell % a->n[k]) * a->stride[k];
+    cell /= a->n[k];
+  }
+  return a->depth ? m + (int64_t)cell * a->stride[0] : m;
+}
+
+LDG_KERNEL(hand_loops, hand_device_args) {
+  const uint32_t i = LDG_BID * LDG_BLOCK_DIM + LDG_TID;
+  if (i >= a->elements) return;
+  hand_element(a, hand_cell(a, i / a->run) + (int64_t)(i % a->run) * a->width, a->packed + (int64_t)i * a->width);
+}
+
+LDG_KERNEL(hand_rows, hand_device_args) {
+  char *m = hand_cell(a, LDG_BID), *s = a->packed + (int64_t)LDG_BID * a->run * a->width;
+  for (uint32_t i = LDG_TID; i < a->run; i += LDG_BLOCK_DIM) hand_element(a, m + (int64_t)i * a->width, s + (int64_t)i * a->width);
+}
+
+LDG_KERNEL(hand_list, hand_device_args) {
+  const uint32_t i = LDG_BID * LDG_BLOCK_DIM + LDG_TID;
+  if (i >= a->elements) return;
+  hand_element(a, a->mem + ((int64_t)LDG_LOAD(int32_t, a->at + i / a->run) + i % a->run) * a->width, a->packed + (int64_t)i * a->width);
+}
+
+/* Lengths of their own: one block an entry. */
+LDG_KERNEL(hand_lengths, hand_device_args) {
+  char *m = a->mem + (int64_t)LDG_LOAD(int32_t, a->at + LDG_BID) * a->width, *s = a->packed + (int64_t)LDG_LOAD(int32_t, a->pos + LDG_BID) * a->width;
+  const uint32_t n = (uint32_t)LDG_LOAD(int32_t, a->len + LDG_BID);
+  for (uint32_t i = LDG_TID; i < n; i += LDG_BLOCK_DIM) hand_element(a, m + (int64_t)i * a->width, s + (int64_t)i * a->width);
+}
+
+/* What a launch costs. */
+LDG_KERNEL(hand_nothing, hand_device_args) {
+  if (a->elements) LDG_STORE(uint8_t, a->packed, 0);
+}

@@ -1,0 +1,1 @@
+/* Does the compiler know an architecture? */

@@ -1,0 +1,298 @@
+/* Launches on a device's queue: fused ones, by pages of cargos; what no kernel shares, one by one; and what is small and in the host's
+ * reach, here, when the device has nothing to do. */
+#include "batch.h"
+
+#include <time.h>
+
+/* A request with a launch of its own: the queue knows when it is done. */
+typedef struct own { ldg_batch_item *item; lading_request request; } own;
+
+/* A page in use: its requests, of which those before `done` are. */
+typedef struct page { int n, done; bool recorded; ldg_batch_item *item[LDG_FUSED_REQUESTS]; uint64_t id[LDG_FUSED_REQUESTS]; } page;
+
+typedef struct device {
+  lading_queue *queue;
+  int64_t slots;
+  ldg_fuser fuser;
+  page page[LDG_FUSED_PAGES];
+  int64_t looked;          /* when the device was last asked whether it lives */
+  int64_t head, tail;      /* of the requests alone that are under way, in order; counted up */
+  own own[];
+} device;
+
+/* What gpu.md knows of launches and copies, where nothing was measured: ns of host time, ns a packed byte. */
+#define LAUNCH 3000.0
+#define BYTE (2 / 4300.0)
+#define LOOK_EVERY 1000000 /* ns */
+
+static _Atomic uint64_t *words_of(const device *d) { return (_Atomic uint64_t *)d->fuser.words; }
+static int64_t slot_of(const device *d, uint64_t id) { return (int64_t)(id & (uint64_t)(d->slots - 1)); }
+
+static void done(const device *d, ldg_batch_item *it, int error) {
+  const ldg_batch_executor x = { .words = words_of(d) };
+  ldg_batch_done(&x, slot_of(d, it->id), it, error);
+}
+
+static bool is_done(const device *d, uint64_t id) { return atomic_load_explicit(&words_of(d)[slot_of(d, id)], memory_order_acquire) >= id; }
+
+/* ---- taking ---- */
+
+typedef struct question { ldg_work *work; bool alone; } question;
+
+static int ask(void *arg, const ldg_device *dev, ldg_lane *lane) {
+  question *q = arg;
+  bool reached, coincides;
+  int e = ldg_queue_reaches(dev, lane, q->work, &reached);
+  if (!e) e = ldg_queue_coincides(q->work, &coincides);
+  if (!e) q->alone = !reached || coincides || !ldg_queue_ships(q->work) || (q->work->hi - q->work->lo) >> 40; /* tiles are counted in 32 bits */
+  return e;
+}
+
+static int take(void *self, ldg_work *w, bool *alone) {
+  const device *d = self;
+  question q = { w, false };
+  const int e = w->lo < w->hi ? ldg_queue_with(d->queue, ask, &q) : LADING_OK;
+  *alone = q.alone;
+  return e;
+}
+
+/* ---- here: an idle device has nothing that would have to come first ---- */
+
+static bool in_reach(lading_memkind k) { return k == LADING_MEM_HOST || k == LADING_MEM_PINNED; }
+
+static double cost_here(const ldg_work *w) {
+  double ns = 0;
+  for (int i = LDG_SRC; i <= LDG_DST; i++)
+    if (w->plan[i]) ns += ldg_plan_cost(w->plan[i], w->side[i].count, i == LDG_SRC ? LDG_PACK : LDG_UNPACK, w->hi - w->lo);
+  return ns;
+}
+
+/* What is left of a launch's time, and whether a request fits in; they run behind the launch of the others. */
+static bool fits_here(const ldg_work *w, double *left) {
+  if (!in_reach(w->mem[LDG_SRC].kind) || !in_reach(w->mem[LDG_DST].kind)) return false;
+  const double ns = cost_here(w);
+  if (ns > *left) return false;
+  *left -= ns;
+  return true;
+}
+
+/* ---- fused ---- */
+
+static page *free_page(device *d) {
+  for (int i = 0; i < LDG_FUSED_PAGES; i++) {
+    page *p = &d->page[i];
+    while (!p->recorded && p->done < p->n && is_done(d, p->id[p->done])) p->done++;
+    if (!p->recorded && p->done == p->n) return p;
+  }
+  return NULL;
+}
+
+typedef struct launch {
+  device *d;
+  ldg_batch_item *const *items;
+  int64_t n, taken;        /* all of them; those that are in this launch, or done */
+  page *page;
+  ldg_fused_page *to;
+  bool recorded, idle, reduces;
+  double here;             /* time for those that run here */
+  int64_t cargos, tiles;
+  const ldg_work *last;    /* the one that was loaded last, by so many cargos; NULL: none */
+  int last_n;
+} launch;
+
+static int64_t distance(const ldg_work *from, const ldg_work *to, int side) {
+  return (int64_t)((uintptr_t)to->side[side].base - (uintptr_t)from->side[side].base);
+}
+
+/* The same bytes of the same types, so far away that words stay aligned. */
+static bool is_moved(const ldg_work *from, const ldg_work *to) {
+  for (int i = LDG_SRC; i <= LDG_DST; i++)
+    if (from->plan[i] != to->plan[i] || from->side[i].count != to->side[i].count || distance(from, to, i) % LDG_WORD_MAX) return false;
+  return from->lo == to->lo && from->hi == to->hi && from->reduction.op == to->reduction.op && from->reduction.sig.node == to->reduction.sig.node;
+}
+
+/* Many requests are what the one before was, in another buffer: its cargos will do. */
+static int cargos_of(launch *l, const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_cargo *c, int *n) {
+  const ldg_work *last = l->last;
+  if (!last || !is_moved(last, w)) {
+    const int e = ldg_queue_cargos(dev, lane, w, c, LDG_CARGO_OWN, n);
+    l->last = e ? NULL : w, l->last_n = *n;
+    return e;
+  }
+  l->last = w;
+  *n = l->last_n;
+  memcpy(c, c - *n, (size_t)*n * sizeof *c);
+  for (int i = 0; i < *n; i++) c[i].src += distance(last, w, LDG_SRC), c[i].dst += distance(last, w, LDG_DST);
+  return LADING_OK;
+}
+
+/* The request's cargos behind those that are there. */
+static int load(launch *l, const ldg_device *dev, ldg_lane *lane, const ldg_batch_item *it) {
+  ldg_cargo *const c = &l->to->cargo[l->cargos];
+  int n;
+  const int e = cargos_of(l, dev, lane, &it->work, c, &n);
+  if (e) return e;
+  l->reduces |= it->work.reduction.op != LADING_REPLACE;
+  ldg_fused_end *const end = &l->to->end[l->page->n];
+  *end = (ldg_fused_end){ .word = l->recorded ? NULL : l->d->fuser.words + slot_of(l->d, it->id), .id = it->id };
+  for (int i = 0; i < n; i++) {
+    const int64_t tiles = (c[i].hi - c[i].lo - 1) / LDG_TILE + 1;
+    l->to->start[l->cargos++] = (ldg_fused_start){ l->tiles, l->page->n };
+    l->tiles += tiles, end->left += (uint32_t)tiles;
+  }
+  return LADING_OK;
+}
+
+static bool has_room(const launch *l) { return l->page->n < LDG_FUSED_REQUESTS && l->cargos + LDG_CARGO_OWN <= LDG_FUSED_CARGOS; }
+
+static void gather(launch *l, const ldg_device *dev, ldg_lane *lane, ldg_batch_item **here, int64_t *n) {
+  for (; l->taken < l->n && has_room(l); l->taken++) {
+    ldg_batch_item *it = l->items[l->taken];
+    if (l->idle && *n < LDG_FUSED_REQUESTS && fits_here(&it->work, &l->here)) {
+      here[(*n)++] = it;
+      continue;
+    }
+    const int e = load(l, dev, lane, it);
+    if (e) done(l->d, it, e);
+    else l->page->item[l->page->n] = it, l->page->id[l->page->n++] = it->id;
+  }
+}
+
+/* A recorded launch runs when the graph does, any number of times: its page stays, its requests are done with the recording. */
+static int depart(launch *l, const ldg_device *dev, ldg_lane *lane) {
+  page *p = l->page;
+  if (!p->n) return LADING_OK;
+  const int e = dev->fuse(lane, &l->d->fuser, (int)(p - l->d->page), l->cargos, l->tiles, l->reduces);
+  for (int i = 0; (e || l->recorded) && i < p->n; i++) done(l->d, p->item[i], e);
+  p->recorded = l->recorded && !e;
+  return LADING_OK;
+}
+
+static int run_launch(void *arg, const ldg_device *dev, ldg_lane *lane) {
+  launch *l = arg;
+  ldg_batch_item *here[LDG_FUSED_REQUESTS];
+  int64_t n = 0;
+  bool close = false;
+  for (int64_t i = 0; i < l->n && !close; i++) close = in_reach(l->items[i]->work.mem[0].kind) && in_reach(l->items[i]->work.mem[1].kind);
+  int e = dev->look(lane, &l->recorded, close ? &l->idle : NULL);
+  if (e) return e;
+  gather(l, dev, lane, here, &n);
+  e = depart(l, dev, lane);
+  for (int64_t i = 0; i < n; i++) ldg_queue_run(&here[i]->work), done(l->d, here[i], LADING_OK);
+  return e;
+}
+
+/* ---- alone ---- */
+
+static int run_alone(void *arg, const ldg_device *dev, ldg_lane *lane) {
+  launch *l = arg;
+  const ldg_work *w = &l->items[0]->work;
+  const bool close = in_reach(w->mem[0].kind) && in_reach(w->mem[1].kind);
+  const int e = dev->look(lane, &l->recorded, close ? &l->idle : NULL);
+  if (e || !l->idle || !fits_here(w, &l->here)) return e;
+  ldg_queue_run(w);
+  done(l->d, l->items[0], LADING_OK);
+  l->taken = 1;
+  return LADING_OK;
+}
+
+static int start_alone(device *d, ldg_batch_item *it) {
+  launch l = { .d = d, .items = &it, .n = 1, .here = LAUNCH };
+  int e = ldg_queue_with(d->queue, run_alone, &l);
+  if (e || l.taken) return e;
+  own *o = &d->own[d->tail & (d->slots - 1)];
+  o->item = it;
+  e = ldg_queue_put(d->queue, &it->work, l.recorded ? NULL : &o->request);
+  if (e || l.recorded) done(d, it, e);
+  else d->tail++;
+  return LADING_OK;
+}
+
+static int start(void *self, ldg_batch_item *const *items, int64_t n) {
+  device *d = self;
+  int e = LADING_OK;
+  for (int64_t i = 0; !e && i < n;) {
+    page *p = items[i]->alone ? NULL : free_page(d);
+    if (!p) {
+      e = start_alone(d, items[i++]);
+      continue;
+    }
+    p->n = p->done = 0;
+    launch l = { .d = d, .items = items + i, .n = n - i, .page = p, .to = &d->fuser.page[p - d->page], .here = LAUNCH };
+    e = ldg_queue_with(d->queue, run_launch, &l);
+    i += l.taken;
+  }
+  return e;
+}
+
+/* ---- on and on ---- */
+
+static int look(void *arg, const ldg_device *dev, ldg_lane *lane) {
+  (void)arg;
+  bool idle;
+  return dev->look(lane, NULL, &idle);
+}
+
+/* Kernels say by themselves that they are done; only whether there is anybody left to say so has to be asked. */
+static int look_now_and_then(device *d) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  const int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  if (now - d->looked < LOOK_EVERY) return LADING_OK;
+  d->looked = now;
+  return ldg_queue_with(d->queue, look, NULL);
+}
+
+static int poll(void *self) {
+  device *d = self;
+  for (; d->head < d->tail; d->head++) {
+    const own *o = &d->own[d->head & (d->slots - 1)];
+    bool passed = false;
+    const int e = ldg_queue_passed(d->queue, o->request, false, &passed);
+    if (e) {
+      d->head = d->tail;
+      return e;
+    }
+    if (!passed) break;
+    done(d, o->item, LADING_OK);
+  }
+  return look_now_and_then(d);
+}
+
+/* ---- life ---- */
+
+static int open_fuser(void *arg, const ldg_device *dev, ldg_lane *lane) {
+  device *d = arg;
+  return dev->fuse_open(lane, d->slots, &d->fuser);
+}
+
+static int close_fuser(void *arg, const ldg_device *dev, ldg_lane *lane) {
+  device *d = arg;
+  dev->fuse_close(lane, &d->fuser);
+  return LADING_OK;
+}
+
+static void close_device(void *self) {
+  device *d = self;
+  ldg_queue_with(d->queue, close_fuser, d);
+  ldg_free(d);
+}
+
+int ldg_batch_device(lading_queue *q, const lading_batch_attr *attr, ldg_batch_executor *out) {
+  const int64_t bytes = (int64_t)sizeof(device) + (int64_t)sizeof(own) * attr->slots;
+  device *d = ldg_alloc(bytes);
+  if (!d) return LADING_ERR_NOMEM;
+  memset(d, 0, (size_t)bytes);
+  d->queue = q, d->slots = attr->slots;
+  const int e = ldg_queue_with(q, open_fuser, d);
+  if (e) {
+    ldg_free(d);
+    return e;
+  }
+  *out = (ldg_batch_executor){ take, start, poll, close_device, words_of(d), LAUNCH, BYTE, d };
+  return LADING_OK;
+}
+
+int ldg_batch_executor_of(lading_queue *q, const lading_batch_attr *attr, ldg_batch_executor *out) {
+  return ldg_queue_is_host(q) ? ldg_batch_host(attr, out) : ldg_batch_device(q, attr, out);
+}

@@ -1,0 +1,61 @@
+/* queue: ordered work on a device, or here. Turns a work into cargos for a backend, and carries what the device does not reach
+ * through memory that it does. */
+#ifndef LDG_QUEUE_H
+#define LDG_QUEUE_H
+
+#include "exec.h"
+
+/* A work whose arguments were checked: always layout to layout. The packed side is a run: one byte, as often as there are. */
+enum { LDG_SRC, LDG_DST };
+typedef struct ldg_work {
+  ldg_side side[2];
+  const ldg_plan *plan[2];     /* NULL: the packed side */
+  ldg_reduction reduction;     /* op LADING_REPLACE: a move */
+  int64_t lo, hi;
+  lading_mem mem[2];
+} ldg_work;
+
+/* `base` is the place of stream byte 0. */
+ldg_side ldg_queue_packed(const char *base, int64_t bytes);
+
+bool ldg_queue_is_host(const lading_queue *q);
+/* fn with the queue locked, which is not the host's. */
+int ldg_queue_with(lading_queue *q, int (*fn)(void *arg, const ldg_device *dev, ldg_lane *lane), void *arg);
+int ldg_queue_device_count(const char *backend, int *n);    /* ERR_ARG */
+int ldg_queue_mem_query(const void *at, lading_mem *out);
+int ldg_queue_wrap(const char *backend, void *stream, lading_queue **out);
+int ldg_queue_create(const char *backend, int device, lading_queue **out);
+void ldg_queue_free(lading_queue *q);
+int ldg_queue_sync(lading_queue *q);
+int ldg_queue_put(lading_queue *q, const ldg_work *w, lading_request *out);
+int ldg_queue_passed(lading_queue *q, lading_request r, bool wait, bool *done);
+/* The first device backend that takes it; `fn` picks the function. */
+int ldg_queue_ipc_export(const void *at, lading_ipc *out);
+int ldg_queue_ipc_open(const lading_ipc *token, void **out);
+int ldg_queue_ipc_close(void *at);
+
+/* ---- between the files of this layer ---- */
+
+/* On the host, now. */
+void ldg_queue_run(const ldg_work *w);
+/* Kernels know it: all moves, and reductions of elements of one kind, but for long doubles. */
+bool ldg_queue_ships(const ldg_work *w);
+/* Such a work on the device, which reaches both sides: as one copy, or as cargos. ERR_NOMEM, those of the backend. */
+int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
+/* The same, where the device may not reach all of it. */
+int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
+/* Fills in what no hint says, and tells whether the device reaches both sides. */
+int ldg_queue_reaches(const ldg_device *dev, ldg_lane *lane, ldg_work *w, bool *out);
+/* What ship sends, for a launch of somebody else: of a work that ships, whose sides the device reaches, and that does not coincide.
+ * ERR_UNSUPPORTED: more than max. */
+int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_cargo *out, int max, int *n);
+/* Some destination byte may be written twice. ERR_NOMEM. */
+int ldg_queue_coincides(const ldg_work *w, bool *out);
+
+/* The image of a canonical tree (cargo.h): its words, and the greatest power of two up to 16 that divides all there is in it. */
+int64_t ldg_queue_image_words(const ldg_rep *r);
+void ldg_queue_image_write(const ldg_rep *r, int64_t *words);
+int64_t ldg_queue_image_grain(const ldg_rep *r);
+ldg_divisor ldg_queue_divisor(int64_t n, bool narrow);
+
+#endif

@@ -1,0 +1,234 @@
+/* From a work to cargos. Best first: one copy, one nest with its ragged ends, and what never refuses, the trees of both sides.
+ * All of them in the order of the stream: a single thread that runs them keeps it. */
+#include "queue.h"
+
+#include "nest_tree.h"
+
+/* What is under way: the work, where it goes, and cargos so far. */
+typedef struct shipment {
+  const ldg_device *dev;
+  ldg_lane *lane;
+  const ldg_work *work;
+  const ldg_op *op;            /* of all elements; NULL: a move */
+  bool ordered, kept;          /* kept: for somebody else's launch */
+  int n, room;
+  ldg_cargo *cargo;
+} shipment;
+
+enum { REDUCED_MAX = 8 }; /* bytes */
+
+static int32_t word_of(uint64_t bits, int64_t most) {
+  const int32_t w = 1 << __builtin_ctzll(bits | LDG_WORD_MAX);
+  return w < most ? w : (int32_t)most;
+}
+
+static uint64_t bits_of(const void *p) { return (uint64_t)(uintptr_t)p; }
+
+int ldg_queue_coincides(const ldg_work *w, bool *out) {
+  const ldg_plan *p = w->plan[LDG_DST];
+  const int64_t count = w->side[LDG_DST].count;
+  ldg_rep_stats st = { .overlaps = false };
+  const int e = p && p->layout->rep->runs > 1 ? ldg_layout_stats(p->layout, &st) : LADING_OK;
+  *out = st.overlaps || (p && count > 1 && count > p->distinct);
+  return e;
+}
+
+/* ---- the list of cargos ---- */
+
+static int depart(shipment *s) {
+  if (s->kept) return LADING_ERR_UNSUPPORTED;
+  const int e = s->n ? s->dev->move(s->lane, s->cargo, s->n, s->ordered) : LADING_OK;
+  s->n = 0;
+  return e;
+}
+
+static int load(shipment *s, const ldg_cargo *c) {
+  const bool full = s->n == s->room || (s->n && !s->kept && s->cargo[0].form != c->form);
+  const int e = full ? depart(s) : LADING_OK;
+  if (!e && c->lo < c->hi) s->cargo[s->n++] = *c;
+  return e;
+}
+
+/* Its form is not filled in. */
+static ldg_cargo blank(const shipment *s) {
+  ldg_cargo c;
+  memset(&c, 0, offsetof(ldg_cargo, as));
+  c.op = s->op ? (int32_t)s->work->reduction.op : LADING_REPLACE;
+  return c;
+}
+
+/* ---- nests ---- */
+
+/* Bytes [lo, hi) of the nest, with units of that many bytes and words that divide them. */
+static void nest_cargo(ldg_cargo *c, const ldg_nest *n, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
+  c->word = word, c->unit = (int32_t)unit, c->lo = lo / unit, c->hi = hi / unit, c->nd = n->nd;
+  const bool narrow = c->hi < INT32_MAX;
+  c->form = narrow ? LDG_FORM_NARROW : LDG_FORM_WIDE;
+  c->as.nest.block = ldg_queue_divisor(n->block / unit, narrow);
+  for (int k = 0; k < n->nd; k++)
+    c->as.nest.dim[k] = (ldg_cargo_dim){ ldg_queue_divisor(k < n->nd - 1 ? n->dim[k].n : 1, narrow), n->dim[k].src, n->dim[k].dst };
+}
+
+static uint64_t nest_bits(const ldg_nest *n) {
+  uint64_t all = (uint64_t)n->block;
+  for (int k = 0; k < n->nd; k++)
+    if (n->dim[k].n > 1) all |= (uint64_t)n->dim[k].src | (uint64_t)n->dim[k].dst;
+  return all;
+}
+
+/* A move in the widest words, and the bytes before and after them one by one. */
+static int load_words(shipment *s, ldg_cargo *c, const ldg_nest *n, int32_t word, int64_t lo, int64_t hi) {
+  const int64_t from = ldg_min(hi, (lo + word - 1) / word * word), to = ldg_max(from, hi / word * word);
+  const struct { int32_t word; int64_t lo, hi; } part[3] = { { 1, lo, from }, { word, from, to }, { 1, to, hi } };
+  int e = LADING_OK;
+  for (int i = 0; i < 3 && !e; i++) {
+    if (part[i].lo == part[i].hi) continue;
+    nest_cargo(c, n, part[i].word, part[i].word, part[i].lo, part[i].hi);
+    e = load(s, c);
+  }
+  return e;
+}
+
+static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n) {
+  const int64_t lo = s->work->lo, hi = s->work->hi;
+  const uint64_t bits = nest_bits(n) | bits_of(c->src) | bits_of(c->dst);
+  if (!s->op) return load_words(s, c, n, word_of(bits, LDG_WORD_MAX), lo, hi);
+  c->elem = s->work->reduction.sig.node->kind;
+  nest_cargo(c, n, word_of(bits | (uint64_t)s->op->size, REDUCED_MAX), s->op->size, lo, hi);
+  return load(s, c);
+}
+
+/* ---- transposes ---- */
+
+enum { SQUARE_MIN = 8 };  /* iterations, below which a square is mostly empty */
+
+static int dense_dim(const ldg_nest *n, bool at_dst) {
+  for (int k = 0; k < n->nd; k++)
+    if (n->dim[k].n >= SQUARE_MIN && (at_dst ? n->dim[k].dst : n->dim[k].src) == n->block) return k;
+  return -1;
+}
+
+/* Whole, of single words, dense along one dim at the source and along another one at the destination. */
+static bool is_transpose(const shipment *s, const ldg_cargo *c, const ldg_nest *n, int *i, int *j) {
+  int64_t all = n->block;
+  for (int k = 0; k < n->nd; k++) all *= n->dim[k].n;
+  *i = dense_dim(n, false), *j = dense_dim(n, true);
+  return !s->op && !s->ordered && !s->kept && s->work->lo == 0 && s->work->hi == all && *i >= 0 && *j >= 0 && *i != *j &&
+         word_of(nest_bits(n) | bits_of(c->src) | bits_of(c->dst), LDG_WORD_MAX) == n->block && all / n->block < INT32_MAX;
+}
+
+static int transpose(shipment *s, ldg_cargo c, const ldg_nest *n, int i, int j) {
+  int nd = 2;
+  nest_cargo(&c, n, (int32_t)n->block, n->block, 0, s->work->hi);
+  for (int k = 0; k < n->nd; k++) {
+    ldg_cargo_dim *d = &c.as.nest.dim[k == i ? 0 : k == j ? 1 : nd++];
+    *d = (ldg_cargo_dim){ { n->dim[k].n, 0, 0 }, n->dim[k].src, n->dim[k].dst }; /* divided by only once a square */
+  }
+  return s->dev->transpose(s->lane, &c);
+}
+
+/* *done: both layouts refine to one nest, of whole elements. */
+static int by_nest(shipment *s, bool *done) {
+  const ldg_side *a = &s->work->side[LDG_SRC], *b = &s->work->side[LDG_DST];
+  ldg_cargo c = blank(s);
+  ldg_nest n;
+  int64_t from, to;
+  int i, j;
+  *done = ldg_nest_common(a->rep, a->extent, b->rep, b->extent, s->work->hi, &n, &from, &to) && !(s->op && n.block % s->op->size);
+  if (!*done) return LADING_OK;
+  c.src = ldg_at(a->base, from), c.dst = ldg_at(b->base, to);
+  return is_transpose(s, &c, &n, &i, &j) ? transpose(s, c, &n, i, j) : load_nest(s, &c, &n);
+}
+
+/* ---- trees ---- */
+
+static void fill_image(void *arg, void *to) { ldg_queue_image_write(arg, to); }
+
+static int image_of(shipment *s, const ldg_plan *p, const int64_t **out) {
+  const ldg_rep *r = p->layout->rep;
+  const lading_id id = ldg_layout_named(p->layout);
+  return s->dev->table(s->lane, &id, 8 * ldg_queue_image_words(r), fill_image, (void *)(uintptr_t)r, out);
+}
+
+static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
+  const ldg_side *side = &s->work->side[i];
+  ldg_cargo_side *to = &c->as.trees.side[i];
+  const char *base = side->base;
+  if (ldg_side_is_run(side)) base = ldg_at(base, side->rep->first);
+  else {
+    const int e = image_of(s, s->work->plan[i], &to->image);
+    if (e) return e;
+    to->item = ldg_queue_divisor(side->rep->size, false), to->extent = side->extent;
+    *bits |= (uint64_t)ldg_queue_image_grain(side->rep) | (side->count > 1 ? (uint64_t)side->extent : 0);
+  }
+  if (i == LDG_SRC) c->src = base;
+  else c->dst = (char *)(uintptr_t)base;
+  *bits |= bits_of(base);
+  return LADING_OK;
+}
+
+/* Bytes [lo, hi) of the stream, one after the other. */
+static void tree_cargo(ldg_cargo *c, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
+  c->word = word, c->unit = (int32_t)unit, c->lo = 0, c->hi = (hi - lo) / unit;
+  c->form = LDG_FORM_TREES, c->as.trees.from = lo;
+}
+
+static int by_trees(shipment *s) {
+  ldg_cargo c = blank(s);
+  const int64_t lo = s->work->lo, hi = s->work->hi;
+  uint64_t bits = 0;
+  memset(&c.as.trees, 0, sizeof c.as.trees);
+  int e = load_side(s, &c, LDG_SRC, &bits);
+  if (!e) e = load_side(s, &c, LDG_DST, &bits);
+  if (e) return e;
+  const int32_t word = word_of(bits, LDG_WORD_MAX);
+  if (s->op) {
+    c.elem = s->work->reduction.sig.node->kind;
+    tree_cargo(&c, word_of((uint64_t)word | (uint64_t)s->op->size | (uint64_t)lo, REDUCED_MAX), s->op->size, lo, hi);
+    return load(s, &c);
+  }
+  const int64_t from = ldg_min(hi, (lo + word - 1) / word * word), to = ldg_max(from, hi / word * word);
+  tree_cargo(&c, 1, 1, lo, from);
+  e = load(s, &c);
+  tree_cargo(&c, word, word, from, to);
+  if (!e) e = load(s, &c);
+  tree_cargo(&c, 1, 1, to, hi);
+  return e ? e : load(s, &c);
+}
+
+/* ---- all ---- */
+
+/* What kernels reduce: elements of one kind, none of them wider than the device's registers know. */
+static const ldg_op *device_op(const ldg_work *w) {
+  const uint32_t wide = 1u << LADING_LONG_DOUBLE | 1u << LADING_C_LONG_DOUBLE | 1u << LADING_LONG_DOUBLE_INT;
+  return w->reduction.sig.node->kinds & wide ? NULL : ldg_exec_op_of(&w->reduction);
+}
+
+static const char *run_at(const ldg_side *s, int64_t lo) { return ldg_at(s->base, s->rep->first + lo); }
+
+bool ldg_queue_ships(const ldg_work *w) { return w->reduction.op == LADING_REPLACE || device_op(w); }
+
+int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  ldg_cargo own[LDG_CARGO_OWN];
+  shipment s = { .dev = dev, .lane = lane, .work = w, .room = LDG_CARGO_OWN, .cargo = own };
+  const ldg_side *a = &w->side[LDG_SRC], *b = &w->side[LDG_DST];
+  const bool moves = w->reduction.op == LADING_REPLACE;
+  bool done;
+  if (moves && ldg_side_is_run(a) && ldg_side_is_run(b)) return dev->copy(lane, (char *)(uintptr_t)run_at(b, w->lo), run_at(a, w->lo), w->hi - w->lo);
+  int e = ldg_queue_coincides(w, &s.ordered);
+  if (e) return e;
+  s.op = moves ? NULL : device_op(w);
+  e = by_nest(&s, &done);
+  if (!e && !done) e = by_trees(&s);
+  return e ? e : depart(&s);
+}
+
+int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_cargo *out, int max, int *n) {
+  shipment s = { .dev = dev, .lane = lane, .work = w, .kept = true, .room = max, .cargo = out };
+  bool done;
+  s.op = w->reduction.op == LADING_REPLACE ? NULL : device_op(w);
+  int e = by_nest(&s, &done);
+  if (!e && !done) e = by_trees(&s);
+  *n = s.n;
+  return e;
+}

@@ -1,0 +1,198 @@
+/* What a device does not reach is packed into pinned memory and unpacked out of it by the host, when its turn in the queue comes;
+ * so are reductions that only the host knows. */
+#include "queue.h"
+
+/* ---- jobs: the host's part, later ---- */
+
+typedef struct job {
+  const ldg_device *dev;
+  ldg_work work;       /* lo == hi: nothing to do */
+  ldg_chunk chunk;     /* to give back behind it, if any */
+} job;
+
+static void keep(const ldg_work *w) {
+  for (int i = LDG_SRC; i <= LDG_DST; i++)
+    if (w->plan[i]) ldg_memo_ref((ldg_memo_entry *)(uintptr_t)&w->plan[i]->entry);
+  if (w->reduction.op != LADING_REPLACE) ldg_build_sig_ref(w->reduction.sig);
+}
+
+static void let_go(job *j) {
+  for (int i = LDG_SRC; i <= LDG_DST; i++) ldg_plan_release(j->work.plan[i]);
+  if (j->work.reduction.op != LADING_REPLACE) ldg_build_sig_free(j->work.reduction.sig);
+  ldg_free(j);
+}
+
+static void run_job(void *arg) {
+  job *j = arg;
+  if (j->work.lo < j->work.hi) ldg_queue_run(&j->work);
+  if (j->chunk.at) j->dev->give_back(j->chunk);
+  let_go(j);
+}
+
+static const ldg_chunk no_chunk;
+
+/* In the lane's turn: the work, and the chunk goes back. On an error neither happens. */
+static int call(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk chunk) {
+  job *j = ldg_alloc(sizeof *j);
+  if (!j) return LADING_ERR_NOMEM;
+  *j = (job){ dev, *w, chunk };
+  keep(w);
+  const int e = dev->call(lane, run_job, j);
+  if (e) let_go(j);
+  return e;
+}
+
+static int call_give_back(const ldg_device *dev, ldg_lane *lane, ldg_chunk chunk) { return call(dev, lane, &(ldg_work){ .lo = 0 }, chunk); }
+
+/* ---- through a chunk ---- */
+
+/* The part of w that ends at an element. */
+static ldg_work part_of(const ldg_work *w, int64_t lo, int64_t bytes) {
+  ldg_work p = *w;
+  p.lo = lo, p.hi = ldg_min(w->hi, lo + bytes);
+  while (p.reduction.op != LADING_REPLACE && !ldg_elements_boundary(p.reduction.sig, p.hi)) p.hi--;
+  return p;
+}
+
+/* The same with that side packed in the chunk, whose memory the device reaches. */
+static ldg_work packed_at(const ldg_work *w, int side, const char *at) {
+  ldg_work p = *w;
+  p.plan[side] = NULL, p.side[side] = ldg_queue_packed(ldg_at(at, -w->lo), w->hi);
+  p.mem[side].kind = LADING_MEM_PINNED;
+  return p;
+}
+
+static ldg_work moved(ldg_work w) { return w.reduction = (ldg_reduction){ .op = LADING_REPLACE }, w; }
+
+static int from_host(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c) {
+  const ldg_work in = moved(packed_at(w, LDG_DST, c.at)), out = packed_at(w, LDG_SRC, c.at);
+  int e = call(dev, lane, &in, no_chunk);
+  if (!e) e = ldg_queue_ship(dev, lane, &out);
+  return e ? e : call_give_back(dev, lane, c);
+}
+
+static int to_host(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c) {
+  const ldg_work in = moved(packed_at(w, LDG_DST, c.at)), out = packed_at(w, LDG_SRC, c.at);
+  const int e = ldg_queue_ship(dev, lane, &in);
+  return e ? e : call(dev, lane, &out, c);
+}
+
+/* The source side packed into pinned memory: by whoever reaches it. */
+static int bring(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  if (dev->reaches(lane, w->mem[LDG_SRC].kind)) return ldg_queue_ship(dev, lane, w);
+  return call(dev, lane, w, no_chunk);
+}
+
+/* Both operands come to the host, and the result goes back: what coincides in the destination would be lost. */
+static int reduced_here(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c) {
+  char *const second = c.at + c.bytes / 2 / 16 * 16;
+  const ldg_work in = moved(packed_at(w, LDG_DST, c.at)), back = moved(packed_at(w, LDG_SRC, second));
+  ldg_work there = back, both = packed_at(w, LDG_SRC, c.at);
+  there.side[LDG_SRC] = w->side[LDG_DST], there.plan[LDG_SRC] = w->plan[LDG_DST], there.mem[LDG_SRC] = w->mem[LDG_DST];
+  there = packed_at(&there, LDG_DST, second);
+  both = packed_at(&both, LDG_DST, second);
+  int e = bring(dev, lane, &in);
+  if (!e) e = bring(dev, lane, &there);
+  if (!e) e = call(dev, lane, &both, no_chunk);
+  if (!e) e = ldg_queue_ship(dev, lane, &back);
+  return e ? e : call_give_back(dev, lane, c);
+}
+
+typedef int through(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c);
+
+/* A chunk whose turn will not come is not given back before all that was enqueued is done. */
+static int by_chunks(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, through *go, int parts) {
+  int e = LADING_OK;
+  for (int64_t lo = w->lo; !e && lo < w->hi;) {
+    ldg_chunk c;
+    e = dev->borrow(lane, &c);
+    if (e) break;
+    const ldg_work part = part_of(w, lo, c.bytes / parts / 16 * 16);
+    e = go(dev, lane, &part, c);
+    if (e) dev->sync(lane), dev->give_back(c);
+    lo = part.hi;
+  }
+  return e;
+}
+
+/* ---- where memory is ---- */
+
+static bool is_absolute(const ldg_work *w, int i) { return w->plan[i] && !w->side[i].base; }
+
+static bool same_kind(lading_mem a, lading_mem b) { return a.kind == b.kind && a.device == b.device; }
+
+/* A page is of one kind, and so is a run: no two allocations are next to each other. */
+static uintptr_t page_of(const char *at) { return (uintptr_t)at >> 12; }
+
+/* Segments from stream byte lo on that are in memory of one kind on that side: up to *end. */
+static int segments_alike(const ldg_device *dev, const ldg_work *w, int64_t lo, int i, lading_mem *kind, int64_t *end) {
+  const ldg_side *s = &w->side[i];
+  ldg_rep items;
+  ldg_cursor c;
+  int64_t off, len;
+  uintptr_t page = 0;
+  int e = ldg_rep_repeat_in(&items, s->count, s->extent, s->rep);
+  if (e) return e;
+  ldg_cursor_seek(&c, &items, lo);
+  for (*end = lo; *end < w->hi && ldg_cursor_run(&c, &off, &len); *end += len) {
+    const char *at = ldg_at(s->base, off);
+    lading_mem next = *kind;
+    if (*end == lo || page_of(at) != page) e = dev->query(dev, at, &next);
+    if (e || (*end > lo && !same_kind(*kind, next))) break;
+    *kind = next, page = page_of(at + len - 1);
+  }
+  *end = ldg_min(*end, w->hi);
+  return e;
+}
+
+static int by_segments(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, int i) {
+  ldg_work part = *w;
+  int e = LADING_OK;
+  for (; !e && part.lo < w->hi; part.lo = part.hi) {
+    part.mem[i] = (lading_mem){ LADING_MEM_UNKNOWN, 0 };
+    e = segments_alike(dev, w, part.lo, i, &part.mem[i], &part.hi);
+    if (!e) e = ldg_queue_carry(dev, lane, &part);
+  }
+  return e;
+}
+
+static int ask(const ldg_device *dev, ldg_work *w, int i) {
+  const ldg_side *s = &w->side[i];
+  if (w->mem[i].kind != LADING_MEM_UNKNOWN) return LADING_OK;
+  return dev->query(dev, ldg_at(s->base, s->rep->first + (w->plan[i] ? 0 : w->lo)), &w->mem[i]);
+}
+
+/* ---- all ---- */
+
+static int reduce_here(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  bool coincides;
+  const int e = ldg_queue_coincides(w, &coincides);
+  if (e) return e;
+  return coincides ? LADING_ERR_UNSUPPORTED : by_chunks(dev, lane, w, reduced_here, 2);
+}
+
+int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *work) {
+  ldg_work w = *work;
+  bool reached[2];
+  for (int i = LDG_SRC; i <= LDG_DST; i++) {
+    if (w.mem[i].kind == LADING_MEM_UNKNOWN && is_absolute(&w, i)) return by_segments(dev, lane, &w, i);
+    const int e = ask(dev, &w, i);
+    if (e) return e;
+    reached[i] = dev->reaches(lane, w.mem[i].kind);
+  }
+  if (reached[LDG_DST] && !ldg_queue_ships(&w)) return reduce_here(dev, lane, &w);
+  if (reached[LDG_SRC] && reached[LDG_DST]) return ldg_queue_ship(dev, lane, &w);
+  if (!reached[LDG_SRC] && !reached[LDG_DST]) return call(dev, lane, &w, no_chunk);
+  return by_chunks(dev, lane, &w, reached[LDG_DST] ? from_host : to_host, 1);
+}
+
+int ldg_queue_reaches(const ldg_device *dev, ldg_lane *lane, ldg_work *w, bool *out) {
+  *out = true;
+  for (int i = LDG_SRC; i <= LDG_DST && *out; i++) {
+    const bool known = w->mem[i].kind != LADING_MEM_UNKNOWN || !is_absolute(w, i);
+    const int e = known ? ask(dev, w, i) : LADING_OK;
+    if (e) return e;
+    *out = known && dev->reaches(lane, w->mem[i].kind);
+  }
+  return LADING_OK;
+}

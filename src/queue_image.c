@@ -1,0 +1,67 @@
+/* The image of a tree: what a kernel reads to find any byte, as long as the description. */
+#include "queue.h"
+
+_Static_assert((int)LDG_IMAGE_BYTES == (int)LDG_BYTES && (int)LDG_IMAGE_JOIN == (int)LDG_JOIN, "an image names kinds as a rep does");
+
+/* m = floor(2^(63 + s) / n) + 1 with 2^(s - 1) < n <= 2^s is too large by at most n / 2^(63 + s) of itself: that moves no quotient of
+ * an x < 2^63 to the next integer. Narrow: the same with 31 bits. */
+ldg_divisor ldg_queue_divisor(int64_t n, bool narrow) {
+  if (n <= 1) return (ldg_divisor){ 1, 0, 0 };
+  const int s = 64 - __builtin_clzll((uint64_t)n - 1);
+  const unsigned __int128 one = 1;
+  return (ldg_divisor){ n, (uint64_t)((one << ((narrow ? 31 : 63) + s)) / (uint64_t)n + 1), s - 1 };
+}
+
+int64_t ldg_queue_image_words(const ldg_rep *r) {
+  int64_t words = LDG_IMAGE_NODE_WORDS + (r->at ? r->n : 0) + (r->psum ? r->n + 1 : 0) + (r->kids ? r->n : 0);
+  if (r->child) words += ldg_queue_image_words(r->child);
+  for (int64_t i = 0; r->kids && i < r->n; i++) words += ldg_queue_image_words(r->kids[i]);
+  return words;
+}
+
+typedef struct page { int64_t *words, used; } page;
+
+static int64_t take(page *p, int64_t n) { return (p->used += n) - n; }
+
+static int64_t list(page *p, const int64_t *from, int64_t n) {
+  if (!from) return 0;
+  const int64_t at = take(p, n);
+  memcpy(p->words + at, from, (size_t)n * sizeof *from);
+  return at;
+}
+
+static int64_t write(page *p, const ldg_rep *r) {
+  const int64_t at = take(p, LDG_IMAGE_NODE_WORDS);
+  ldg_image_node node = { .kind = r->kind, .n = r->n, .stride = r->stride };
+  node.each = ldg_queue_divisor(r->child ? r->child->size : 1, false);
+  node.at = list(p, r->at, r->n), node.psum = list(p, r->psum, r->n + 1);
+  node.kids = r->kids ? take(p, r->n) : 0;
+  for (int64_t i = 0; r->kids && i < r->n; i++) p->words[node.kids + i] = write(p, r->kids[i]);
+  if (r->child) node.child = write(p, r->child);
+  memcpy(p->words + at, &node, sizeof node);
+  return at;
+}
+
+void ldg_queue_image_write(const ldg_rep *r, int64_t *words) {
+  page p = { words, 0 };
+  write(&p, r);
+}
+
+/* ---- grain ---- */
+
+static uint64_t bits_of_list(const int64_t *v, int64_t n) {
+  uint64_t bits = 0;
+  for (int64_t i = 0; v && i < n; i++) bits |= (uint64_t)v[i];
+  return bits;
+}
+
+/* The lowest bit of all numbers in the tree. */
+static uint64_t bits(const ldg_rep *r) {
+  if (r->kind == LDG_BYTES) return (uint64_t)r->n;
+  uint64_t all = bits_of_list(r->at, r->n) | (r->kind == LDG_REPEAT || r->cnt ? (uint64_t)r->stride : 0);
+  if (r->child) all |= bits(r->child);
+  for (int64_t i = 0; r->kids && i < r->n; i++) all |= bits(r->kids[i]);
+  return all;
+}
+
+int64_t ldg_queue_image_grain(const ldg_rep *r) { return 1 << __builtin_ctzll(bits(r) | 16); }

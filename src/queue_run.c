@@ -1,0 +1,29 @@
+/* A work on the host, by the planner's strategies: what "host" queues do, and what a device's queue does with memory of the host. */
+#include "queue.h"
+
+static const ldg_rep one_byte = LDG_REP_BYTES(1);
+
+ldg_side ldg_queue_packed(const char *base, int64_t bytes) { return (ldg_side){ &one_byte, bytes, 1, base }; }
+
+static void move(const ldg_work *w) {
+  const ldg_side *s = &w->side[LDG_SRC], *d = &w->side[LDG_DST];
+  if (!w->plan[LDG_SRC] && !w->plan[LDG_DST]) memcpy(ldg_at(d->base, w->lo), ldg_at(s->base, w->lo), (size_t)(w->hi - w->lo));
+  else if (!w->plan[LDG_DST]) ldg_exec(w->plan[LDG_SRC], s->count, LDG_PACK, s->base, ldg_at(d->base, w->lo), w->lo, w->hi);
+  else if (!w->plan[LDG_SRC]) ldg_exec(w->plan[LDG_DST], d->count, LDG_UNPACK, d->base, ldg_at(s->base, w->lo), w->lo, w->hi);
+  else ldg_exec_move(w->plan[LDG_SRC], s, w->plan[LDG_DST], d, w->lo, w->hi);
+}
+
+static void reduce(const ldg_work *w) {
+  const ldg_side *s = &w->side[LDG_SRC], *d = &w->side[LDG_DST];
+  const ldg_reduction *r = &w->reduction;
+  if (w->plan[LDG_DST] && ldg_side_is_run(s))
+    ldg_exec_op(w->plan[LDG_DST], d->count, LDG_UNPACK, r, d->base, ldg_at(s->base, s->rep->first + w->lo), w->lo, w->hi);
+  else if (w->plan[LDG_SRC] && ldg_side_is_run(d))
+    ldg_exec_op(w->plan[LDG_SRC], s->count, LDG_PACK, r, s->base, ldg_at(d->base, d->rep->first + w->lo), w->lo, w->hi);
+  else ldg_exec_copy_op(s, d, r, w->lo, w->hi);
+}
+
+void ldg_queue_run(const ldg_work *w) {
+  if (w->reduction.op == LADING_REPLACE) move(w);
+  else reduce(w);
+}

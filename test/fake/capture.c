@@ -1,0 +1,124 @@
+/* Captures: commands are recorded into a graph in the order of the calls, which is one of the orders that a real graph allows;
+ * a launch of it puts copies of them into a stream. What a capture forbids breaks it, as it does on real devices.
+ */
+#include "fake.h"
+#include <string.h>
+
+enum { MODE_GLOBAL, MODE_THREAD, MODE_RELAXED };
+static _Thread_local char me;
+
+static int broken(fake_graph *g) {
+  g->broken = true;
+  return E_CAPTURE;
+}
+
+int fake_capture_forbids(const char *what, fake_stream *s) {
+  if (s) return s->capture ? broken(s->capture) : E_OK;
+  for (fake_stream *o = NULL; (o = fake_find(A_STREAM, o));) {
+    fake_graph *g = o->capture;
+    if (!g || g->mode == MODE_RELAXED || (g->mode == MODE_THREAD && g->thread != (uintptr_t)&me)) continue;
+    broken(g);
+    return fake_fault(E_CAPTURE, "%s while a stream is captured", what);
+  }
+  return E_OK;
+}
+
+/* Work on the default stream would wait for what is only recorded. */
+bool fake_capture_implicit(const fake_stream *s) {
+  if (s != s->object.context->null) return false;
+  for (fake_stream *o = NULL; (o = fake_find(A_STREAM, o));)
+    if (o->capture && !o->beside && o->object.context == s->object.context) return broken(o->capture), true;
+  return false;
+}
+
+int fake_record(fake_graph *g, fake_command *c) {
+  if (g->broken) return fake_command_end(c), E_CAPTURE_BROKEN;
+  *g->end = c, g->end = &c->next;
+  return E_OK;
+}
+
+static fake_graph *graph_new(fake_kind kind) {
+  fake_graph *g = fake_new(kind, sizeof *g);
+  g->end = &g->first;
+  return g;
+}
+
+static void graph_free(fake_graph *g) {
+  for (fake_command *c = g->first, *next; c; c = next) {
+    next = c->next;
+    fake_command_end(c);
+  }
+  fake_drop(g);
+}
+
+FAKE(cuStreamBeginCapture_v2, hipStreamBeginCapture, CURRENT, (void *handle, int mode), (handle, mode)) {
+  int err = E_OK;
+  fake_stream *s = fake_stream_here(handle, &err);
+  if (!s) return err;
+  if (s == s->object.context->null || s->capture || mode < MODE_GLOBAL || mode > MODE_RELAXED) return E_CAPTURE;
+  s->capture = graph_new(A_GRAPH);
+  s->capture->mode = mode, s->capture->thread = (uintptr_t)&me, s->capture->streams = 1;
+  s->origin = true;
+  return E_OK;
+}
+
+FAKE(cuStreamEndCapture, hipStreamEndCapture, CURRENT, (void *handle, fake_graph **out), (handle, out)) {
+  int err = E_OK;
+  fake_stream *s = fake_stream_here(handle, &err);
+  *out = NULL;
+  if (!s) return err;
+  fake_graph *g = s->capture;
+  if (!g || !s->origin) return E_VALUE;
+  for (fake_stream *o = NULL; (o = fake_find(A_STREAM, o));)
+    if (o->capture == g) o->capture = NULL, o->origin = false;
+  if (g->broken) return graph_free(g), E_CAPTURE_BROKEN;
+  *out = g;
+  return E_OK;
+}
+
+FAKE(cuStreamIsCapturing, hipStreamIsCapturing, CURRENT, (void *handle, int *status), (handle, status)) {
+  const fake_stream *s = fake_stream_of(handle);
+  if (!s) return fake_fault(E_HANDLE, "%p is no stream", handle);
+  *status = !s->capture ? 0 : s->capture->broken ? 2 : 1;
+  return E_OK;
+}
+
+static void append_copies(fake_graph *to, const fake_graph *from) {
+  for (const fake_command *c = from->first; c; c = c->next) {
+    fake_command *new = fake_command_copy(c);
+    *to->end = new, to->end = &new->next;
+  }
+}
+
+FAKE(cuGraphInstantiateWithFlags, hipGraphInstantiateWithFlags, CURRENT, (fake_graph **out, fake_graph *graph, unsigned long long flags),
+     (out, graph, flags)) {
+  (void)flags;
+  if (!fake_is(graph, A_GRAPH)) return fake_fault(E_HANDLE, "%p is no graph", (void *)graph);
+  *out = graph_new(AN_EXEC);
+  append_copies(*out, graph);
+  return E_OK;
+}
+
+FAKE(cuGraphLaunch, hipGraphLaunch, CURRENT, (fake_graph *exec, void *handle), (exec, handle)) {
+  int err = E_OK;
+  fake_stream *s = fake_stream_here(handle, &err);
+  if (!s) return err;
+  if (!fake_is(exec, AN_EXEC)) return fake_fault(E_HANDLE, "%p is no executable graph", (void *)exec);
+  for (const fake_command *c = exec->first; c && !err; c = c->next) {
+    if (c->what == DO_MARK) continue; /* of events that were recorded meanwhile */
+    err = fake_push_taken(s, fake_command_copy(c));
+  }
+  return err;
+}
+
+FAKE(cuGraphDestroy, hipGraphDestroy, INIT, (fake_graph *graph), (graph)) {
+  if (!fake_is(graph, A_GRAPH)) return fake_fault(E_HANDLE, "%p is no graph", (void *)graph);
+  graph_free(graph);
+  return E_OK;
+}
+
+FAKE(cuGraphExecDestroy, hipGraphExecDestroy, INIT, (fake_graph *exec), (exec)) {
+  if (!fake_is(exec, AN_EXEC)) return fake_fault(E_HANDLE, "%p is no executable graph", (void *)exec);
+  graph_free(exec);
+  return E_OK;
+}

@@ -1,0 +1,98 @@
+/* Modules and launches. The kernels are compiled into this library and make themselves known (genkernels/device.h); an image is
+ * only looked at: is it what a driver would take? */
+#include "fake.h"
+#include "../../genkernels/device.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KERNELS = 1024, FUNCTIONS = 256, SHARED_MAX = 48 << 10 };
+
+static fake_kernel kernels[KERNELS];
+static int kernels_n;
+
+void ldg_fake_register(const char *name, size_t args_size, ldg_fake_body *body) {
+  if (kernels_n == KERNELS) fake_fault(E_OK, "no room for kernel %s", name);
+  else kernels[kernels_n++] = (fake_kernel){ name, args_size, body };
+}
+
+typedef struct module module;
+typedef struct function { const module *module; const fake_kernel *kernel; } function;
+struct module { fake_object object; function functions[FUNCTIONS]; int n; };
+
+/* A fatbin, an ELF or PTX of nvcc; a bundle of hipcc; or, where no device compiler was, its stand-in. */
+static bool is_image(const void *image) {
+  static const char *const begins[] = { "\x50\xed\x55\xba", "\x7f" "ELF", "//", ".version", "__CLANG_OFFLOAD_BUNDLE__", "ldg fake image" };
+  for (size_t i = 0; image && i < sizeof begins / sizeof begins[0]; i++)
+    if (!strncmp(image, begins[i], strlen(begins[i]))) return true;
+  return false;
+}
+
+FAKE(cuModuleLoadData, hipModuleLoadData, CURRENT, (void **out, const void *image), (out, image)) {
+  const int err = fake_capture_forbids("loading a module", NULL);
+  if (err) return err;
+  if (!is_image(image)) return fake_fault(E_IMAGE, "a module is no image");
+  *out = fake_new(A_MODULE, sizeof(module));
+  return E_OK;
+}
+
+FAKE(cuModuleUnload, hipModuleUnload, CURRENT, (void *handle), (handle)) {
+  if (!fake_is(handle, A_MODULE)) return fake_fault(E_HANDLE, "%p is no module", handle);
+  const int err = fake_drain_all();
+  fake_drop(handle);
+  return err;
+}
+
+static const fake_kernel *kernel_named(const char *name) {
+  for (int i = 0; i < kernels_n; i++)
+    if (!strcmp(kernels[i].name, name)) return &kernels[i];
+  return NULL;
+}
+
+FAKE(cuModuleGetFunction, hipModuleGetFunction, CURRENT, (void **out, void *handle, const char *name), (out, handle, name)) {
+  if (!fake_is(handle, A_MODULE)) return fake_fault(E_HANDLE, "%p is no module", handle);
+  module *m = handle;
+  const fake_kernel *k = kernel_named(name);
+  if (!k || m->n == FUNCTIONS) return E_NOT_FOUND;
+  m->functions[m->n] = (function){ m, k };
+  *out = &m->functions[m->n++];
+  return E_OK;
+}
+
+static const function *function_of(const void *handle) {
+  for (module *m = NULL; (m = fake_find(A_MODULE, m));)
+    for (int i = 0; i < m->n; i++)
+      if (&m->functions[i] == handle) return handle;
+  return NULL;
+}
+
+static int refused(const function *f, const fake_stream *s, const unsigned dims[6], unsigned shared) {
+  if (!f) return fake_fault(E_HANDLE, "a launch of no function");
+  if (f->module->object.context != s->object.context) return fake_fault(E_HANDLE, "a kernel of another device is launched");
+  for (int i = 0; i < 6; i++)
+    if (!dims[i] || dims[i] > INT32_MAX) return fake_fault(E_VALUE, "a launch of %u threads in a dimension", dims[i]);
+  if (dims[1] * dims[2] * dims[4] * dims[5] != 1) return fake_fault(E_VALUE, "a launch in more than one dimension");
+  if (dims[3] > LDG_BLOCK_MAX) return fake_fault(E_RESOURCES, "a launch of %u threads a block", dims[3]);
+  if (shared > SHARED_MAX) return fake_fault(E_VALUE, "a launch with %u bytes of shared memory", shared);
+  return E_OK;
+}
+
+FAKE(cuLaunchKernel, hipModuleLaunchKernel, CURRENT,
+     (const void *fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params,
+      void **extra), (fn, gx, gy, gz, bx, by, bz, shared, stream, params, extra)) {
+  int err = E_OK;
+  fake_stream *s = fake_stream_here(stream, &err);
+  if (!s) return err;
+  const function *f = function_of(fn);
+  err = refused(f, s, (const unsigned[]){ gx, gy, gz, bx, by, bz }, shared);
+  if (err) return err;
+  if (!params || extra) return fake_fault(E_VALUE, "arguments of a launch that are no list of pointers");
+  void *args = malloc(f->kernel->args_size);
+  memcpy(args, params[0], f->kernel->args_size);
+  return fake_push(s, (fake_command){ .what = DO_LAUNCH, .launch = { f->kernel, gx, bx, args } });
+}
+
+int fake_kernel_run(const fake_launch *l) {
+  if (fake_set.kernel_fail_in && --fake_set.kernel_fail_in == 0) return fake_set.kernel_fail_with;
+  return fake_lanes_run(l, l->kernel->body);
+}

@@ -1,0 +1,89 @@
+/* batch_apart: what is said to be apart has no byte in common, and what a halo needs is said. */
+#include "random_types.h"
+#include "api.h"
+#include "batch_apart.h"
+
+static ldg_side side_of(const sample *s, int64_t count, int64_t base) {
+  ldg_side side;
+  ck_assert_int_eq(ldg_api_side(s->type, count, (void *)(uintptr_t)base, NULL, &side), LADING_OK);
+  return side;
+}
+
+static void mark(char *used, const stream *x, int64_t lo, int64_t hi, int64_t shift) {
+  for (int64_t k = lo; k < hi; k++) used[x->at[k] + shift] = 1;
+}
+
+/* Where everything is, relative to `home`, which is in the middle of the map. */
+enum { MAP = 1 << 18, HOME = 1 << 17, FAR = 1 << 20 };
+
+static bool meet(const stream *x, int64_t xl, int64_t xh, int64_t xat, const stream *y, int64_t yl, int64_t yh, int64_t yat) {
+  static char used[MAP];
+  memset(used, 0, sizeof used);
+  mark(used, x, xl, xh, HOME + xat);
+  for (int64_t k = yl; k < yh; k++)
+    if (used[y->at[k] + HOME + yat]) return true;
+  return false;
+}
+
+typedef struct tally { int64_t apart, told, meshed; } tally;
+
+static void one_pair(rng *r, bool nests, tally *t) {
+  sample *a = nests ? random_nest(r, 3, 600) : random_type(r, 3, 600), *b = nests ? random_nest(r, 3, 600) : random_type(r, 3, 600);
+  const int64_t n = rng_in(r, 1, 2), m = rng_in(r, 1, 2);
+  stream *x = stream_of(a->map, n), *y = stream_of(b->map, m);
+  const ldg_side sa = side_of(a, n, FAR);
+  for (int i = 0; i < 8; i++) {
+    const int64_t reach = ldg_max(1, ldg_max(x->hi - x->lo, y->hi - y->lo)), at = x->lo - y->lo + rng_in(r, -reach, reach);
+    const int64_t xl = i % 2 ? rng_in(r, 0, x->n) : 0, xh = i % 2 ? rng_in(r, xl, x->n) : x->n;
+    const int64_t yl = i % 2 ? rng_in(r, 0, y->n) : 0, yh = i % 2 ? rng_in(r, yl, y->n) : y->n;
+    const ldg_side sb = side_of(b, m, FAR + at);
+    ldg_batch_place p = ldg_batch_place_of(&sa, xl, xh), q = ldg_batch_place_of(&sb, yl, yh);
+    const bool told = ldg_batch_apart(&p, &q), back = ldg_batch_apart(&q, &p);
+    if (llabs(x->lo) > HOME / 4 || llabs(y->lo + at) > HOME / 4) continue;
+    const bool met = meet(x, xl, xh, 0, y, yl, yh, at);
+    ck_assert_msg(!met || (!told && !back), "%s and, %d further on, %s do meet", a->spell, (int)at, b->spell);
+    t->apart += !met, t->told += !met && told, t->meshed += !met && told && !ldg_batch_spans_apart(&p, &q);
+  }
+  stream_free(x), stream_free(y), sample_free(a), sample_free(b);
+}
+
+START_TEST(never_wrong) {
+  rng r = rng_of(7);
+  tally nests = { 0 }, all = { 0 };
+  for (int i = 0; i < 3000; i++) one_pair(&r, true, &nests), one_pair(&r, false, &all);
+  printf("apart: of nests %d, told %d, of them meshed %d; of all types %d, told %d\n", (int)nests.apart, (int)nests.told, (int)nests.meshed,
+         (int)all.apart, (int)all.told);
+  ck_assert_int_gt(nests.meshed, 200);
+  ck_assert_int_gt(nests.told * 20, nests.apart * 19);
+}
+END_TEST
+
+/* 26 ghost regions of one array: spans mesh, bytes do not. */
+START_TEST(faces_of_a_box) {
+  const int64_t n = 12, sizes[3] = { n, n, n };
+  ldg_batch_place p[26];
+  sample *s[26];
+  int k = 0;
+  for (int d = 0; d < 27; d++) {
+    if (d == 13) continue;
+    int64_t sub[3], start[3];
+    for (int i = 0, e = d; i < 3; i++, e /= 3) sub[i] = e % 3 == 1 ? n - 2 : 1, start[i] = e % 3 == 0 ? 0 : e % 3 == 1 ? 1 : n - 1;
+    s[k] = s_subarray(3, sizes, sub, start, LADING_ORDER_C, s_elem(LADING_DOUBLE));
+    const ldg_side side = side_of(s[k], 1, FAR);
+    p[k] = ldg_batch_place_of(&side, 0, side.rep->size), k++;
+  }
+  for (int i = 0; i < 26; i++)
+    for (int j = 0; j < 26; j++) ck_assert_msg(ldg_batch_apart(&p[i], &p[j]) == (i != j), "%s and %s", s[i]->spell, s[j]->spell);
+  for (int i = 0; i < 26; i++) sample_free(s[i]);
+}
+END_TEST
+
+START_TEST(dense_and_empty) {
+  static char buf[64];
+  ldg_batch_place a = ldg_batch_dense(buf, 10), b = ldg_batch_dense(buf + 10, 5), c = ldg_batch_dense(buf + 9, 1), none = ldg_batch_dense(NULL, 0);
+  ck_assert(ldg_batch_apart(&a, &b) && ldg_batch_apart(&b, &a) && ldg_batch_apart(&b, &c) && ldg_batch_apart(&a, &none));
+  ck_assert(!ldg_batch_apart(&a, &c) && !ldg_batch_apart(&c, &a) && !ldg_batch_apart(&a, &a));
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("batch_apart", argc, argv, never_wrong, faces_of_a_box, dense_and_empty); }

@@ -1,0 +1,465 @@
+/* batch_device: fused launches, through the stand-in driver or a real one: the bytes, the number of calls, errors, capture. What only
+ * the stand-in can do (fail, lose its device, count) is skipped on a real one. Meant to run under the thread sanitizer too. */
+#include "areas.h"
+#include "batch_works.h"
+#include <pthread.h>
+#include <sched.h>
+
+static const driver *d;
+static const char *backend = "cuda";
+#define OK(call) ck_assert_int_eq(call, 0)
+enum { LOST = 719, SKIPPED = 77 };
+
+static int64_t tell(const char *line) { return d->fake ? d->fake(line) : 0; }
+
+/* What both vendors have: kernels, copies, pinned and device memory. */
+typedef struct call { const char *cuda, *hip; } call;
+static const call launches = { "cuLaunchKernel", "hipModuleLaunchKernel" }, copies = { "cuMemcpyAsync", "hipMemcpyAsync" },
+                  pinned = { "cuMemHostAlloc", "hipHostMalloc" }, allocations = { "cuMemAlloc", "hipMalloc" };
+
+static int64_t tell_of(const char *verb, call c, const char *rest) {
+  char line[96];
+  snprintf(line, sizeof line, "%s %s%s", verb, strcmp(backend, "hip") ? c.cuda : c.hip, rest);
+  return tell(line);
+}
+static int64_t counted(call c) { return tell_of("count", c, ""); }
+
+static lading_queue *begin(const char *settings) {
+  lading_queue *q;
+  d = driver_open(backend);
+  if (*settings) tell(settings);
+  OK(lading_queue_create(backend, 0, &q));
+  driver_enter(d, 0);
+  return q;
+}
+
+static void end(lading_queue *q) {
+  lading_queue_free(q);
+  driver_leave(d, 0);
+  ck_assert_int_eq(tell("faults"), 0);
+}
+
+static char *device_memory(int64_t n) {
+  void *p;
+  OK(d->alloc(&p, (size_t)n));
+  return p;
+}
+
+static char *pinned_memory(int64_t n) {
+  void *p;
+  OK(d->alloc_pinned(&p, (size_t)n, 0));
+  return p;
+}
+
+/* ---- the same bytes as one after the other ---- */
+
+static char *stage, *shadow;
+
+static void store(const arena *a, const char *from) {
+  memcpy(stage, from, ARENA);
+  OK(d->to_device(a->at, stage, ARENA, NULL));
+  OK(d->sync(NULL));
+}
+
+static void fetch(const arena *a, char *to) {
+  OK(d->to_host(stage, a->at, ARENA, NULL));
+  OK(d->sync(NULL));
+  memcpy(to, stage, ARENA);
+}
+
+static void store_here(const arena *a, const char *from) { memcpy(a->at, from, ARENA); }
+static void fetch_here(const arena *a, char *to) { memcpy(to, a->at, ARENA); }
+
+/* The stand-in takes about a millisecond for a tile, more with threads for threads: there is less to do then. */
+enum { ROUNDS = TEST_TSAN ? 1 : 3, WORKS = TEST_TSAN ? 10 : 30 };
+
+static void bytes_of(lading_queue *q, const arena *a, int64_t salt) {
+  const lading_batch_attr attrs[] = { { 0 }, { .slots = 8 }, { .slots = 256, .policy = LADING_BATCH_MANUAL } };
+  for (int64_t i = 0; i < COUNT_OF(attrs); i++) {
+    lading_batch *b = batch_of(q, &attrs[i]);
+    same_as_in_turn(b, a, salt + i);
+    lading_batch_free(b);
+  }
+}
+
+START_TEST(bytes_on_the_device) {
+  lading_queue *q = begin("shuffle 5");
+  stage = pinned_memory(ARENA), shadow = pinned_memory(ARENA);
+  char *at = device_memory(ARENA), *near = pinned_memory(ARENA), *host = malloc(ARENA);
+  bytes_of(q, &(arena){ at, shadow, store, fetch, { LADING_MEM_DEVICE, 0 }, ROUNDS, WORKS }, 1);
+  bytes_of(q, &(arena){ at, shadow, store, fetch, { LADING_MEM_UNKNOWN, 0 }, 1, WORKS }, 10);
+  bytes_of(q, &(arena){ near, shadow, store_here, fetch_here, { LADING_MEM_PINNED, 0 }, ROUNDS, WORKS }, 20);
+  bytes_of(q, &(arena){ host, shadow, store_here, fetch_here, { LADING_MEM_UNKNOWN, 0 }, 2, WORKS }, 30);
+  OK(d->free(at));
+  OK(d->free_pinned(near));
+  OK(d->free_pinned(stage));
+  OK(d->free_pinned(shadow));
+  free(host);
+  end(q);
+}
+END_TEST
+
+/* ---- many works of other types at once ---- */
+
+enum { MANY = 32, EACH = 4096 };
+typedef struct many { lading_type *type[MANY]; char *from, *to, *back; lading_work work[MANY]; int64_t size[MANY], shift[MANY]; } many;
+
+/* Vectors and lists of other widths; every third one is a sum. */
+static many *many_works(void) {
+  many *m = calloc(1, sizeof *m);
+  m->from = device_memory(MANY * EACH), m->to = device_memory(MANY * EACH), m->back = pinned_memory(2 * MANY * EACH);
+  const int64_t at[5] = { 0, 3, 4, 9, 17 };
+  for (int i = 0; i < MANY; i++) {
+    const lading_type *e = lading_elem_type(i % 2 ? LADING_INT32 : LADING_INT64);
+    if (i % 4 < 2) OK(lading_type_vector(10 + i, 1 + i % 3, 4, e, &m->type[i]));
+    else OK(lading_type_indexed_block(5, 2, at, e, &m->type[i]));
+    lading_type_size(m->type[i], &m->size[i]);
+    m->work[i] = (lading_work){ .kind = LADING_WORK_PACK, .op = i % 3 ? LADING_REPLACE : LADING_SUM, .src_type = m->type[i], .src_count = 1,
+                                .src = m->from + i * EACH, .dst = m->to + i * EACH, .hi = m->size[i],
+                                .src_mem = { LADING_MEM_DEVICE, 0 }, .dst_mem = { LADING_MEM_DEVICE, 0 } };
+  }
+  return m;
+}
+
+static void fill(many *m) {
+  for (int64_t k = 0; k < 2 * MANY * EACH; k++) m->back[k] = (char)(k * 7 + k / EACH);
+  OK(d->to_device(m->from, m->back, MANY * EACH, NULL));
+  OK(d->to_device(m->to, m->back + MANY * EACH, MANY * EACH, NULL));
+  OK(d->sync(NULL));
+}
+
+/* All like the first one, in other buffers; words of the same width do not always fit. */
+static void make_alike(many *m) {
+  for (int i = 1; i < MANY; i++) {
+    lading_type_free(m->type[i]);
+    m->type[i] = lading_type_ref(m->type[0]), m->size[i] = m->size[0];
+    m->work[i] = m->work[0];
+    m->work[i].src_type = m->type[i];
+    m->work[i].src = m->from + i * EACH, m->work[i].dst = m->to + i * EACH;
+    m->shift[i] = i % 4 < 2 ? 0 : i % 4 == 2 ? 8 : 4;
+    m->work[i].src = (const char *)m->work[i].src + m->shift[i];
+  }
+}
+
+/* As packed on the host, `times` times. */
+static void check(many *m, int times) {
+  char *want = malloc(MANY * EACH), *got = m->back + MANY * EACH;
+  memcpy(want, got, MANY * EACH);
+  for (int t = 0; t < times; t++)
+    for (int i = 0; i < MANY; i++) OK(lading_pack_op(m->type[i], 1, m->back + i * EACH + m->shift[i], want + i * EACH, 0, m->size[i], m->work[i].op));
+  OK(d->to_host(got, m->to, MANY * EACH, NULL));
+  OK(d->sync(NULL));
+  ck_assert(memcmp(want, got, MANY * EACH) == 0);
+  free(want);
+}
+
+static void many_forget(many *m) {
+  for (int i = 0; i < MANY; i++) lading_type_free(m->type[i]);
+  free(m);
+}
+
+static void many_free(many *m) {
+  OK(d->free(m->from));
+  OK(d->free(m->to));
+  OK(d->free_pinned(m->back));
+  many_forget(m);
+}
+
+static const lading_batch_attr by_hand = { .policy = LADING_BATCH_MANUAL };
+
+START_TEST(one_launch) {
+  lading_queue *q = begin("");
+  many *m = many_works();
+  lading_batch *b = batch_of(q, &by_hand);
+  lading_request r[MANY];
+  for (int turn = 0; turn < 3; turn++) {
+    if (turn == 2) make_alike(m);
+    fill(m);
+    tell("reset");
+    for (int i = 0; i < MANY; i++) r[i] = added(b, &m->work[i]);
+    OK(lading_batch_flush(b));
+    if (d->fake) ck_assert_int_eq(counted(launches), 1);
+    if (d->fake && turn) ck_assert_int_eq(counted(copies), 1); /* lists have tables, at first use */
+    for (int i = 0; i < MANY; i++) OK(lading_batch_wait(b, r[i]));
+    check(m, 1);
+  }
+  ck_assert_int_eq(counts_of(b).launches, 3);
+  ck_assert_int_eq(counts_of(b).alone, 0);
+  lading_batch_free(b);
+  many_free(m);
+  end(q);
+}
+END_TEST
+
+/* Done before its turn is over: nothing is known but by the words, and they are late. */
+START_TEST(late_words) {
+  lading_queue *q = begin("patience -1");
+  if (!d->fake) return end(q);
+  many *m = many_works();
+  lading_batch *b = batch_of(q, &by_hand);
+  bool done = true;
+  lading_request r = 0;
+  fill(m);
+  for (int i = 0; i < MANY; i++) r = added(b, &m->work[i]);
+  OK(lading_batch_flush(b));
+  OK(lading_batch_test(b, r, &done));
+  ck_assert(!done);
+  OK(lading_queue_sync(q));
+  OK(lading_batch_test(b, r, &done));
+  ck_assert(done);
+  check(m, 1);
+  lading_batch_free(b);
+  many_free(m);
+  end(q);
+}
+END_TEST
+
+/* Alone it would be a kernel of its own; here it is one of two. */
+START_TEST(transposes) {
+  enum { SIDE = 16, BYTES = SIDE * SIDE * 8 };
+  lading_queue *q = begin("");
+  char *at = device_memory(4 * BYTES), *host = pinned_memory(4 * BYTES), want[BYTES];
+  lading_batch *b = batch_of(q, &by_hand);
+  lading_type *column, *columns, *all;
+  OK(lading_type_vector(SIDE, 1, SIDE, lading_elem_type(LADING_DOUBLE), &column));
+  OK(lading_type_resized(column, 0, 8, &columns));
+  OK(lading_type_contiguous(SIDE, columns, &all));
+  for (int i = 0; i < 4 * BYTES; i++) host[i] = (char)(i * 5 + i / 256);
+  OK(d->to_device(at, host, 4 * BYTES, NULL));
+  OK(d->sync(NULL));
+  lading_request r[2];
+  for (int i = 0; i < 2; i++) {
+    const lading_mem there = { LADING_MEM_DEVICE, 0 };
+    const lading_work w = { .kind = LADING_WORK_PACK, .src_type = all, .src_count = 1, .src = at + i * BYTES, .dst = at + (2 + i) * BYTES, .hi = BYTES,
+                            .src_mem = there, .dst_mem = there };
+    r[i] = added(b, &w);
+  }
+  for (int i = 0; i < 2; i++) OK(lading_batch_wait(b, r[i]));
+  OK(d->to_host(host + 2 * BYTES, at + 2 * BYTES, 2 * BYTES, NULL));
+  OK(d->sync(NULL));
+  for (int i = 0; i < 2; i++) {
+    OK(lading_pack(all, 1, host + i * BYTES, want, 0, BYTES));
+    ck_assert(memcmp(want, host + (2 + i) * BYTES, BYTES) == 0);
+  }
+  lading_type_free(column);
+  lading_type_free(columns);
+  lading_type_free(all);
+  lading_batch_free(b);
+  OK(d->free(at));
+  OK(d->free_pinned(host));
+  end(q);
+}
+END_TEST
+
+/* ---- more than there are pages ---- */
+
+START_TEST(many_small_launches) {
+  lading_queue *q = begin("patience -1");
+  if (!d->fake) return end(q);
+  many *m = many_works();
+  lading_batch *b = batch_of(q, &(lading_batch_attr){ .slots = 64, .policy = LADING_BATCH_MANUAL });
+  lading_request r[MANY];
+  fill(m);
+  for (int i = 0; i < MANY; i++) r[i] = added(b, &m->work[i]), lading_batch_flush(b);
+  for (int i = MANY - 1; i >= 0; i--) OK(lading_batch_wait(b, r[i]));
+  check(m, 1);
+  lading_batch_free(b);
+  many_free(m);
+  end(q);
+}
+END_TEST
+
+/* ---- errors ---- */
+
+START_TEST(launch_fails) {
+  lading_queue *q = begin("");
+  if (!d->fake) return end(q);
+  many *m = many_works();
+  lading_batch *b = batch_of(q, &by_hand);
+  lading_request r[MANY];
+  fill(m);
+  for (int i = 0; i < MANY; i++) r[i] = added(b, &m->work[i]);
+  OK(tell_of("fail", launches, " 1 701"));
+  OK(lading_batch_flush(b));
+  for (int i = 0; i < MANY; i++) ck_assert_int_eq(lading_batch_wait(b, r[i]), LADING_ERR_DEVICE);
+  for (int i = 0; i < MANY; i++) r[i] = added(b, &m->work[i]);
+  for (int i = 0; i < MANY; i++) OK(lading_batch_wait(b, r[i]));
+  check(m, 1);
+  ck_assert_int_eq(counts_of(b).failed, MANY);
+  lading_batch_free(b);
+  many_free(m);
+  end(q);
+}
+END_TEST
+
+/* The kernel ends badly, or the device goes: every request gets an error, and nobody waits forever. */
+static void lost_by(const char *how) {
+  lading_queue *q = begin("");
+  if (!d->fake) return end(q);
+  many *m = many_works();
+  lading_batch *b = batch_of(q, &by_hand);
+  lading_request r[2 * MANY];
+  fill(m);
+  for (int i = 0; i < MANY; i++) r[i] = added(b, &m->work[i]);
+  for (int i = 0; i < MANY; i++) OK(lading_batch_wait(b, r[i]));
+  tell("patience -1");
+  for (int i = 0; i < 2 * MANY; i++) {
+    r[i] = added(b, &m->work[i % MANY]);
+    if (i != MANY / 2) continue;
+    OK(lading_batch_flush(b));
+    tell(how);
+  }
+  for (int i = 0; i < 2 * MANY; i++) ck_assert_int_eq(lading_batch_wait(b, r[i]), LADING_ERR_DEVICE);
+  ck_assert_int_eq(lading_batch_wait(b, added(b, &m->work[0])), LADING_ERR_DEVICE);
+  lading_batch_free(b);
+  lading_queue_free(q);
+  many_forget(m); /* its memory went with the device */
+  tell("forgive");
+}
+
+START_TEST(device_is_lost) { lost_by("lost 719"); }
+END_TEST
+START_TEST(kernel_fails) { lost_by("kernel-fail 1 700"); }
+END_TEST
+
+START_TEST(no_memory_there) {
+  lading_queue *q = begin("");
+  if (!d->fake) return end(q);
+  lading_batch *b = NULL;
+  OK(tell_of("fail", pinned, " 1 2"));
+  ck_assert_int_eq(lading_batch_create(q, NULL, &b), LADING_ERR_NOMEM);
+  OK(tell_of("fail", allocations, " 1 2"));
+  ck_assert_int_eq(lading_batch_create(q, NULL, &b), LADING_ERR_NOMEM);
+  ck_assert_ptr_null(b);
+  end(q);
+}
+END_TEST
+
+/* ---- here, when the device has nothing to do ---- */
+
+START_TEST(small_ones_run_here) {
+  lading_queue *q = begin("");
+  if (!d->fake) return end(q);
+  char *a = pinned_memory(64);
+  lading_batch *b = batch_of(q, &by_hand);
+  lading_work w = byte_copy(a, a + 1);
+  w.src_mem.kind = w.dst_mem.kind = LADING_MEM_PINNED;
+  a[0] = 42, a[1] = 0;
+  tell("reset");
+  OK(lading_batch_wait(b, added(b, &w)));
+  ck_assert_int_eq(a[1], 42);
+  ck_assert_int_eq(counted(launches), 0);
+  lading_batch_free(b);
+  OK(d->free_pinned(a));
+  end(q);
+}
+END_TEST
+
+/* ---- recorded into a graph ---- */
+
+START_TEST(recorded) {
+  lading_queue *q;
+  void *s, *graph, *exec;
+  lading_queue_free(begin(""));
+  driver_enter(d, 0);
+  OK(d->stream(&s, 1));
+  OK(lading_queue_wrap(backend, s, &q));
+  many *m = many_works();
+  lading_batch *b = batch_of(q, &by_hand);
+  for (int i = 0; i < MANY; i++) added(b, &m->work[i]); /* tables of lists are made at first use */
+  OK(lading_batch_flush(b));
+  OK(lading_queue_sync(q));
+  fill(m);
+  OK(d->begin_capture(s, 0));
+  lading_request r[MANY];
+  for (int i = 0; i < MANY; i++) r[i] = added(b, &m->work[i]);
+  OK(lading_batch_flush(b));
+  for (int i = 0; i < MANY; i++) OK(lading_batch_wait(b, r[i])); /* with the recording */
+  OK(d->end_capture(s, &graph));
+  OK(d->instantiate(&exec, graph, 0));
+  lading_work again = m->work[1];
+  for (int turn = 1; turn <= 3; turn++) {
+    OK(d->graph_launch(exec, s));
+    for (int i = 0; i < 40; i++) OK(lading_batch_wait(b, added(b, &again))); /* other launches of the batch in between */
+  }
+  OK(d->sync(s));
+  check(m, 3);
+  OK(d->exec_free(exec));
+  OK(d->graph_free(graph));
+  lading_batch_free(b);
+  lading_queue_free(q);
+  OK(d->stream_free(s));
+  many_free(m);
+  driver_leave(d, 0);
+  driver_leave(d, 0);
+  ck_assert_int_eq(tell("faults"), 0);
+}
+END_TEST
+
+/* ---- many adders ---- */
+
+enum { ADDERS = 4, WINDOW = 16, ADDS_FAKE = TEST_TSAN ? 2 * WINDOW : 64 * WINDOW, ADDS_REAL = 16384 * WINDOW };
+typedef struct adder { lading_batch *b; char *from, *to; int64_t adds, wrong; } adder;
+
+static lading_work sum_of(const char *from, char *to) {
+  const lading_type *t = lading_elem_type(LADING_INT32);
+  const lading_mem there = { LADING_MEM_DEVICE, 0 };
+  return (lading_work){ .kind = LADING_WORK_COPY, .op = LADING_SUM, .src_type = t, .dst_type = t, .src_count = 1, .dst_count = 1,
+                        .src = from, .dst = to, .hi = 4, .src_mem = there, .dst_mem = there };
+}
+
+static void *add_many(void *arg) {
+  adder *a = arg;
+  lading_request r[WINDOW];
+  for (int64_t i = 0; i < a->adds; i++) {
+    const int64_t k = i % WINDOW;
+    const lading_work w = sum_of(a->from + 4 * k, a->to + 4 * k);
+    if (i >= WINDOW) a->wrong += lading_batch_wait(a->b, r[k]) != LADING_OK;
+    while (lading_batch_add(a->b, &w, &r[k]) != LADING_OK) lading_batch_flush(a->b), sched_yield();
+  }
+  for (int64_t k = 0; k < WINDOW; k++) a->wrong += lading_batch_wait(a->b, r[k]) != LADING_OK;
+  return NULL;
+}
+
+static void add_from_threads(lading_batch *b, char *at, int64_t adds) {
+  adder a[ADDERS];
+  pthread_t thread[ADDERS];
+  for (int i = 0; i < ADDERS; i++) {
+    a[i] = (adder){ b, at + 8 * i * WINDOW, at + (8 * i + 4) * WINDOW, adds, 0 };
+    OK(pthread_create(&thread[i], NULL, add_many, &a[i]));
+  }
+  for (int i = 0; i < ADDERS; i++) pthread_join(thread[i], NULL);
+  for (int i = 0; i < ADDERS; i++) ck_assert_int_eq(a[i].wrong, 0);
+}
+
+/* Sums, again and again: what is lost or done twice shows. */
+START_TEST(adders) {
+  enum { NUMBERS = ADDERS * 2 * WINDOW };
+  lading_queue *q = begin("shuffle 9");
+  char *at = device_memory(4 * NUMBERS);
+  int32_t *host = (int32_t *)pinned_memory(4 * NUMBERS);
+  lading_batch *b = batch_of(q, &(lading_batch_attr){ .slots = 128 });
+  const int64_t adds = d->fake ? ADDS_FAKE : ADDS_REAL;
+  for (int i = 0; i < NUMBERS; i++) host[i] = i;
+  OK(d->to_device(at, host, 4 * NUMBERS, NULL));
+  OK(d->sync(NULL));
+  add_from_threads(b, at, adds);
+  OK(d->to_host(host, at, 4 * NUMBERS, NULL));
+  OK(d->sync(NULL));
+  for (int i = 0; i < NUMBERS; i++) ck_assert_int_eq(host[i], i / WINDOW % 2 ? i + (i - WINDOW) * (int)(adds / WINDOW) : i);
+  const lading_batch_counts c = counts_of(b);
+  ck_assert_int_eq(c.requests, ADDERS * adds);
+  printf("%d requests in %d launches\n", (int)c.requests, (int)c.launches);
+  lading_batch_free(b);
+  OK(d->free(at));
+  OK(d->free_pinned(host));
+  end(q);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  if (getenv("LADING_TEST_BACKEND")) backend = getenv("LADING_TEST_BACKEND");
+  if (!devices_there()) return SKIPPED;
+  return CHECK_MAIN("batch_device", argc, argv, bytes_on_the_device, one_launch, transposes, late_words, many_small_launches, launch_fails, device_is_lost,
+                    kernel_fails, no_memory_there, small_ones_run_here, recorded, adders);
+}

@@ -1,0 +1,288 @@
+/* device: pack, unpack and copy by the kernels of a device, in memory of every kind, byte by byte against the naive stream, and
+ * reductions against the host's. The device is a real one, or the stand-in of test/fake. */
+#include "random_types.h"
+#include "areas.h"
+#include <inttypes.h>
+
+static devices v;
+
+/* ---- one work and its judge ---- */
+
+enum { MEM_MAX = 1 << 18 };
+/* Grown as needed: allocations of a driver are slow. */
+static area areas[2][LADING_MEM_MANAGED + 1];
+
+static area *area_of(int side, lading_memkind kind, int64_t n) {
+  area *a = &areas[side][kind];
+  if (a->at && a->n < n) area_free(a), a->at = NULL;
+  if (!a->at) *a = area_new(&v, kind, n < MEM_MAX ? MEM_MAX : n);
+  return a;
+}
+static void free_areas(void) {
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k <= LADING_MEM_MANAGED; k++)
+      if (areas[i][k].at) area_free(&areas[i][k]);
+}
+
+static lading_memkind some_kind(rng *r) {
+  static const lading_memkind kinds[] = { LADING_MEM_DEVICE, LADING_MEM_DEVICE, LADING_MEM_PINNED, LADING_MEM_MANAGED, LADING_MEM_HOST };
+  return kinds[rng_in(r, 0, COUNT_OF(kinds) - 1)];
+}
+
+/* A side: items in an area, or packed bytes (s is NULL). `at` is where its bytes begin there. */
+typedef struct end { const sample *s; int64_t count; const stream *x; area *a; int64_t at, n; } end;
+
+static end end_of(int side, const sample *s, int64_t count, const stream *x, lading_memkind kind, rng *r) {
+  const int64_t n = x->hi - x->lo, shift = rng_in(r, 0, 2) ? 16 * rng_in(r, 0, 3) : rng_in(r, 0, 17);
+  return (end){ s, count, x, area_of(side, kind, n + shift + 64), shift + 16, n };
+}
+static end packed_end(int side, int64_t n, lading_memkind kind, rng *r) {
+  const int64_t shift = rng_in(r, 0, 2) ? 16 * rng_in(r, 0, 3) : rng_in(r, 0, 17);
+  return (end){ NULL, 0, NULL, area_of(side, kind, n + shift + 64), shift + 16, n };
+}
+
+/* Random bytes where it is, and some around it. */
+static void fill(end *e, rng *r) {
+  area part = *e->a;
+  part.n = e->at + e->n + 16;
+  area_fill(&part, rng_next(r));
+}
+static void pull(end *e) {
+  area part = *e->a;
+  part.n = e->at + e->n + 16;
+  area_pull(&part);
+}
+
+static char *byte_of(const end *e, char *bytes, int64_t k, int64_t lo) { return bytes + e->at + (e->s ? e->x->at[k] - e->x->lo : k - lo); }
+static void *base_of(const end *e) { return at_offset(e->a->at, e->at - (e->s ? e->x->lo : 0)); }
+
+static lading_work work_of(const end *src, const end *dst, int64_t lo, int64_t hi, bool hints) {
+  lading_work w = { .kind = !dst->s ? LADING_WORK_PACK : !src->s ? LADING_WORK_UNPACK : LADING_WORK_COPY, .lo = lo, .hi = hi };
+  w.src = base_of(src), w.dst = base_of(dst);
+  if (src->s) w.src_type = src->s->type, w.src_count = src->count;
+  if (dst->s) w.dst_type = dst->s->type, w.dst_count = dst->count;
+  if (hints) w.src_mem = (lading_mem){ src->a->kind, 0 }, w.dst_mem = (lading_mem){ dst->a->kind, 0 };
+  return w;
+}
+
+static void put(const lading_work *w, rng *r) {
+  lading_request q = 0;
+  const bool asks = rng_in(r, 0, 1);
+  ck_assert_int_eq(lading_enqueue(v.q, w, asks ? &q : NULL), LADING_OK);
+  if (asks) ck_assert_int_eq(lading_wait(v.q, q), LADING_OK);
+  else ck_assert_int_eq(lading_queue_sync(v.q), LADING_OK);
+}
+
+static const char *spell_of(const end *e) { return e->s ? e->s->spell : "packed"; }
+
+static void judge(const end *src, const end *dst, const char *want, int64_t lo, int64_t hi) {
+  for (int64_t i = 0; i < dst->at + dst->n + 16; i++)
+    ck_assert_msg(want[i] == dst->a->copy[i], "byte %" PRId64 " (from %" PRId64 " on): [%" PRId64 ", %" PRId64 ") of %" PRId64 " x %s (kind %d) to %" PRId64 " x %s (kind %d), seed %" PRIu64,
+                  i, dst->at, lo, hi, src->count, spell_of(src), src->a->kind, dst->count, spell_of(dst), dst->a->kind, test_seed);
+}
+
+static void try_move(end *src, end *dst, int64_t lo, int64_t hi, rng *r) {
+  const lading_work w = work_of(src, dst, lo, hi, rng_in(r, 0, 1));
+  fill(src, r), fill(dst, r);
+  const size_t n = (size_t)(dst->at + dst->n + 16);
+  char *want = malloc(n);
+  memcpy(want, dst->a->copy, n);
+  for (int64_t k = lo; k < hi; k++) *byte_of(dst, want, k, lo) = *byte_of(src, src->a->copy, k, lo);
+  put(&w, r);
+  pull(dst);
+  judge(src, dst, want, lo, hi);
+  free(want);
+}
+
+static void try_ranges(end *src, end *dst, int64_t n, int64_t small, int64_t tries, rng *r) {
+  if (n <= small)
+    for (int64_t lo = 0; lo <= n; lo++)
+      for (int64_t hi = lo; hi <= n; hi++) try_move(src, dst, lo, hi, r);
+  else
+    for (int64_t i = 0; i < tries; i++) {
+      const int64_t lo = i ? rng_in(r, 0, n) : 0;
+      try_move(src, dst, lo, i ? rng_in(r, lo, n) : n, r);
+    }
+}
+
+/* Both directions, kinds at random unless `device`. */
+static void check_sample(const sample *s, int64_t count, bool device, int64_t small, int64_t tries, rng *r) {
+  stream *x = stream_of(s->map, count);
+  const lading_memkind a = device ? LADING_MEM_DEVICE : some_kind(r), b = device ? LADING_MEM_DEVICE : some_kind(r);
+  end mem = end_of(0, s, count, x, a, r), packed = packed_end(1, x->n, b, r);
+  try_ranges(&mem, &packed, x->n, small, tries, r);
+  try_ranges(&packed, &mem, x->n, small, tries, r);
+  stream_free(x);
+}
+
+/* ---- moves ---- */
+
+START_TEST(every_range) {
+  rng r = rng_of(21);
+  v = devices_open();
+  for (int i = 0; i < (TEST_TSAN ? 20 : 150); i++) {
+    sample *s = random_type(&r, i % 5, 9);
+    check_sample(s, rng_in(&r, 1, 2), true, 18, 0, &r);
+    sample_free(s);
+  }
+  free_areas();
+  devices_close(&v);
+}
+END_TEST
+
+START_TEST(random_ranges) {
+  rng r = rng_of(22);
+  v = devices_open();
+  for (int i = 0; i < (TEST_TSAN ? 50 : 600); i++) {
+    sample *s = random_type(&r, i % 6, 650);
+    check_sample(s, rng_in(&r, 0, 3), i % 2, 3, 3, &r);
+    sample_free(s);
+  }
+  free_areas();
+  devices_close(&v);
+}
+END_TEST
+
+/* Nests of more than one tile, in words of every width; half of them transposes of some kind. */
+static sample *large_nest(rng *r) {
+  const int64_t b = INT64_C(1) << rng_in(r, 0, 4), n = rng_in(r, 20, 50), m = rng_in(r, 20, 50), gap = rng_in(r, 0, 2) ? b * rng_in(r, 0, 3) : rng_in(r, 0, 9);
+  sample *block = s_contiguous(b, s_elem(LADING_BYTE));
+  if (rng_in(r, 0, 1)) return s_hvector(m, 1, n * (b + gap) + b, s_hvector(n, 1, b + gap, block));
+  sample *plane = s_hvector(n, 1, b, s_hvector(m, 1, n * b + gap, block)); /* by columns */
+  return rng_in(r, 0, 1) ? plane : s_hvector(3, 1, m * (n * b + gap) + b, plane);
+}
+
+START_TEST(large_nests) {
+  rng r = rng_of(23);
+  v = devices_open();
+  for (int i = 0; i < (TEST_TSAN ? 4 : 30); i++) {
+    sample *s = large_nest(&r);
+    check_sample(s, rng_in(&r, 1, 2), true, 0, 3, &r);
+    sample_free(s);
+  }
+  free_areas();
+  devices_close(&v);
+}
+END_TEST
+
+static void check_copy(const sample *a, const sample *b, rng *r) {
+  const int64_t ac = rng_in(r, 1, 3), bc = rng_in(r, 1, 3);
+  stream *x = stream_of(a->map, ac), *y = stream_of(b->map, bc);
+  end src = end_of(0, a, ac, x, some_kind(r), r), dst = end_of(1, b, bc, y, some_kind(r), r);
+  try_ranges(&src, &dst, x->n < y->n ? x->n : y->n, 4, 3, r);
+  stream_free(x), stream_free(y);
+}
+
+START_TEST(copies) {
+  rng r = rng_of(24);
+  v = devices_open();
+  for (int i = 0; i < (TEST_TSAN ? 50 : 500); i++) {
+    sample *a = i % 3 ? random_type(&r, i % 5, 300) : random_nest(&r, 4, 600), *b = i % 3 == 1 ? random_type(&r, i % 4, 300) : random_nest(&r, 4, 600);
+    check_copy(a, b, &r);
+    sample_free(a), sample_free(b);
+  }
+  free_areas();
+  devices_close(&v);
+}
+END_TEST
+
+/* Streams of 2^43 bytes, all of them in one place. */
+START_TEST(huge_streams) {
+  rng r = rng_of(25);
+  v = devices_open();
+  static const char *const types[] = { "hvector(1099511627776,1,0,double)", "hvector(1048576,1,0,hvector(1048576,1,0,hindexed_block(1,[0,16,8],int)))" };
+  for (int i = 0; i < 2; i++) {
+    lading_type *t = parsed(types[i]);
+    area *mem = area_of(0, LADING_MEM_DEVICE, 64), *packed = area_of(1, LADING_MEM_DEVICE, 8192);
+    area_fill(mem, 1), area_fill(packed, 2);
+    for (int k = 0; k < 10; k++) {
+      const int64_t size = info_of(t).size, lo = rng_in(&r, size / 2, size - 8192), hi = lo + rng_in(&r, 1, 6000);
+      const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .src = mem->at, .dst = packed->at, .lo = lo, .hi = hi };
+      char *want = malloc((size_t)(hi - lo));
+      ck_assert_int_eq(lading_pack(t, 1, mem->copy, want, lo, hi), LADING_OK);
+      put(&w, &r);
+      area_pull(packed);
+      ck_assert_msg(!memcmp(want, packed->copy, (size_t)(hi - lo)), "[%" PRId64 ", %" PRId64 ") of %s", lo, hi, types[i]);
+      free(want);
+    }
+    lading_type_free(t);
+  }
+  free_areas();
+  devices_close(&v);
+}
+END_TEST
+
+/* ---- reductions ---- */
+
+/* Bytes that are positive numbers of moderate size in every kind of float. */
+static void tame(end *e) {
+  area part = *e->a;
+  part.n = e->at + e->n + 16;
+  for (int64_t i = 0; i < part.n; i++) part.copy[i] &= 0x3f;
+  area_push(&part);
+}
+
+static int on_host(const lading_work *w, const end *src, const end *dst, char *from, char *to) {
+  const void *s = at_offset(from, src->at - (src->s ? src->x->lo : 0));
+  void *d = at_offset(to, dst->at - (dst->s ? dst->x->lo : 0));
+  if (w->kind == LADING_WORK_PACK) return lading_pack_op(w->src_type, w->src_count, s, d, w->lo, w->hi, w->op);
+  if (w->kind == LADING_WORK_UNPACK) return lading_unpack_op(w->dst_type, w->dst_count, d, s, w->lo, w->hi, w->op);
+  return lading_copy_op(w->src_type, w->src_count, s, w->dst_type, w->dst_count, d, w->lo, w->hi, w->op);
+}
+
+static void try_op(end *src, end *dst, lading_op op, int64_t lo, int64_t hi, bool twice, rng *r) {
+  lading_work w = work_of(src, dst, lo, hi, rng_in(r, 0, 1));
+  w.op = op;
+  fill(src, r), fill(dst, r), tame(src), tame(dst);
+  const size_t n = (size_t)(dst->at + dst->n + 16);
+  char *want = malloc(n);
+  memcpy(want, dst->a->copy, n);
+  const int host = on_host(&w, src, dst, src->a->copy, want), e = lading_enqueue(v.q, &w, NULL);
+  ck_assert_int_eq(lading_queue_sync(v.q), LADING_OK);
+  if (twice && e == LADING_ERR_UNSUPPORTED && !host) memcpy(want, dst->a->copy, n); /* as it says, nothing was written */
+  else ck_assert_int_eq(e, host);
+  pull(dst);
+  judge(src, dst, want, lo, hi);
+  free(want);
+}
+
+/* Every op that the elements of the sample have, there and back. */
+static void check_ops(const sample *s, int64_t count, uint32_t kinds, rng *r) {
+  stream *x = stream_of(s->map, count);
+  end mem = end_of(0, s, count, x, some_kind(r), r), packed = packed_end(1, x->n, some_kind(r), r);
+  for (int op = LADING_REPLACE + 1; op < LADING_OP_MAX && x->n; op++) {
+    bool all = true;
+    for (int e = 0; e < LADING_ELEM_MAX; e++) all &= !(kinds >> e & 1) || lading_op_supported((lading_op)op, (lading_elem)e);
+    if (!all) continue;
+    try_op(&mem, &packed, (lading_op)op, 0, x->n, false, r);
+    try_op(&packed, &mem, (lading_op)op, 0, x->n, x->overlaps, r);
+  }
+  stream_free(x);
+}
+
+START_TEST(every_op) {
+  rng r = rng_of(26);
+  v = devices_open();
+  for (int e = 0; e < LADING_ELEM_MAX; e++)
+    for (int i = 0; i < (TEST_TSAN ? 1 : 6); i++) {
+      random_kinds = 1u << e;
+      sample *s = i % 2 ? random_type(&r, 3, 300) : random_nest(&r, 3, 600);
+      check_ops(s, rng_in(&r, 1, 3), random_kinds, &r);
+      sample_free(s);
+    }
+  for (int i = 0; i < (TEST_TSAN ? 4 : 40); i++) { /* elements of several kinds */
+    random_kinds = 1u << LADING_INT16 | 1u << LADING_DOUBLE | 1u << LADING_FLOAT16 | 1u << LADING_UINT8;
+    sample *s = random_type(&r, 4, 300);
+    check_ops(s, rng_in(&r, 1, 3), random_kinds, &r);
+    sample_free(s);
+  }
+  random_kinds = ~0u;
+  free_areas();
+  devices_close(&v);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  if (!devices_there()) return 77;
+  return CHECK_MAIN("device", argc, argv, every_range, random_ranges, large_nests, copies, huge_streams, every_op);
+}

@@ -1,0 +1,317 @@
+/* ipc: device memory of another process, by the public interface: one kernel moves straight between the layouts of both, what was
+ * opened is found again, and memory that came where other memory was is not taken for it. Two processes, each with a driver of its
+ * own: a parent that owns memory, a child that opens it. The device is a real one, or the stand-in of test/fake. */
+#include "random_types.h"
+#include "areas.h"
+#include <inttypes.h>
+#include <sys/prctl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BYTES = 1 << 16, ROUNDS = 40, MANY = 300, KEPT = 256 };
+#define OK(call) ck_assert_int_eq(call, LADING_OK)
+
+static devices v;
+static const lading_mem on_device = { LADING_MEM_DEVICE, 0 };
+
+/* ---- two processes that talk ---- */
+
+typedef struct line { int in, out; pid_t pid; } line;
+
+static void tell(const line *l, const void *p, size_t n) { ck_assert_int_eq(write(l->out, p, n), (int64_t)n); }
+static void hear(const line *l, void *p, size_t n) {
+  for (char *at = p; n;) {
+    const ssize_t got = read(l->in, at, n);
+    ck_assert_msg(got > 0, "the other process is gone");
+    at += got, n -= (size_t)got;
+  }
+}
+static void wait_for_other(const line *l) { char c; tell(l, "", 1), hear(l, &c, 1); } /* both come here */
+
+/* The child runs `part` and ends; both open the driver after the fork. */
+static line start(void (*part)(const line *l)) {
+  int down[2], up[2];
+  OK(pipe(down));
+  OK(pipe(up));
+  fflush(stdout);
+  const pid_t pid = fork();
+  ck_assert(pid >= 0);
+  line l = pid ? (line){ up[0], down[1], pid } : (line){ down[0], up[1], 0 };
+  close(pid ? up[1] : up[0]), close(pid ? down[0] : down[1]);
+  if (!pid) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  v = devices_open();
+  if (pid) return l;
+  part(&l);
+  devices_close(&v);
+  exit(0);
+}
+
+static void finish(const line *l) {
+  int status = 0;
+  ck_assert_int_eq(waitpid(l->pid, &status, 0), l->pid);
+  ck_assert_int_eq(status, 0);
+  close(l->in), close(l->out);
+  devices_close(&v);
+}
+
+static int64_t count(const char *cuda, const char *hip) {
+  char text[64];
+  snprintf(text, sizeof text, "count %s", strcmp(v.backend, "hip") ? cuda : hip);
+  return devices_say(&v, text);
+}
+static int64_t opens(void) { return count("cuIpcOpenMemHandle", "hipIpcOpenMemHandle"); }
+static int64_t closes(void) { return count("cuIpcCloseMemHandle", "hipIpcCloseMemHandle"); }
+
+static lading_ipc exported(const void *at) {
+  lading_ipc token;
+  OK(lading_ipc_export(at, &token));
+  return token;
+}
+static char *opened(const lading_ipc *token) {
+  void *p = NULL;
+  OK(lading_ipc_open(token, &p));
+  return p;
+}
+
+/* ---- from the layout there to the layout here, and back ---- */
+
+typedef struct deal { sample *s; int64_t count; stream *x; } deal;
+
+/* Both processes make the same ones. */
+static deal next_deal(rng *r) {
+  for (;;) {
+    deal t = { random_type(r, 4, 400), rng_in(r, 1, 3), NULL };
+    t.x = stream_of(t.s->map, t.count);
+    if (t.x->n > 0 && t.x->hi - t.x->lo <= BYTES / 2) return t;
+    stream_free(t.x), sample_free(t.s);
+  }
+}
+static void deal_free(deal *t) { stream_free(t->x), sample_free(t->s); }
+
+/* Reads the owner's bytes, then writes them, turned over, back into the owner's layout. */
+static void mover(const line *l) {
+  rng r = rng_of(77);
+  area mine = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  for (int i = 0; i < ROUNDS; i++) {
+    deal t = next_deal(&r);
+    rng_in(&r, 0, BYTES / 2); /* the owner's business */
+    const int64_t lo = rng_in(&r, 0, t.x->n), hi = rng_in(&r, lo, t.x->n);
+    lading_ipc token;
+    hear(l, &token, sizeof token);
+    char *there = opened(&token);
+    area_fill(&mine, (uint64_t)i);
+    lading_work w = { .kind = LADING_WORK_PACK, .src_type = t.s->type, .src_count = t.count, .src = at_offset(there, -t.x->lo), .dst = mine.at,
+                      .lo = lo, .hi = hi, .src_mem = on_device, .dst_mem = on_device };
+    devices_say(&v, "reset");
+    OK(lading_enqueue(v.q, &w, NULL));
+    OK(lading_queue_sync(v.q));
+    area_pull(&mine);
+    tell(l, mine.copy, (size_t)(hi - lo));
+    for (int64_t k = 0; k < hi - lo; k++) mine.copy[k] = (char)~mine.copy[k];
+    area_push(&mine);
+    w = (lading_work){ .kind = LADING_WORK_UNPACK, .dst_type = t.s->type, .dst_count = t.count, .dst = at_offset(there, -t.x->lo), .src = mine.at,
+                       .lo = lo, .hi = hi, .src_mem = on_device, .dst_mem = on_device };
+    OK(lading_enqueue(v.q, &w, NULL));
+    OK(lading_queue_sync(v.q));
+    OK(lading_ipc_close(there));
+    wait_for_other(l);
+    deal_free(&t);
+  }
+  if (v.d->fake) ck_assert_int_le(opens(), 1);
+  area_free(&mine);
+}
+
+START_TEST(moves) {
+  const line l = start(mover);
+  rng r = rng_of(77);
+  area mine = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  static char got[BYTES], before[BYTES], after[BYTES];
+  for (int i = 0; i < ROUNDS; i++) {
+    deal t = next_deal(&r);
+    const int64_t at = rng_in(&r, 0, BYTES / 2), lo = rng_in(&r, 0, t.x->n), hi = rng_in(&r, lo, t.x->n);
+    area_fill(&mine, 1000 + (uint64_t)i);
+    memcpy(before, mine.copy, BYTES), memcpy(after, before, BYTES);
+    const lading_ipc token = exported(mine.at + at); /* inside of the allocation */
+    tell(&l, &token, sizeof token);
+    hear(&l, got, (size_t)(hi - lo));
+    wait_for_other(&l);
+    area_pull(&mine);
+    for (int64_t k = lo; k < hi; k++) {
+      ck_assert_msg(got[k - lo] == before[at + t.x->at[k] - t.x->lo], "%s x %" PRId64 ": byte %" PRId64, t.s->spell, t.count, k);
+      after[at + t.x->at[k] - t.x->lo] = (char)~before[at + t.x->at[k] - t.x->lo];
+    }
+    ck_assert_mem_eq(mine.copy, after, BYTES);
+    deal_free(&t);
+  }
+  area_free(&mine);
+  finish(&l);
+}
+END_TEST
+
+/* ---- what is open is found ---- */
+
+static void opener(const line *l) {
+  lading_ipc token[2];
+  hear(l, token, sizeof token);
+  char *a = opened(&token[0]), *b = opened(&token[1]);
+  ck_assert_int_eq(b - a, 100);
+  OK(lading_ipc_close(a));
+  OK(lading_ipc_close(b));
+  ck_assert_int_eq(lading_ipc_close(b), LADING_ERR_ARG);
+  ck_assert_ptr_eq(opened(&token[0]), a);
+  OK(lading_ipc_close(a));
+  if (v.d->fake) ck_assert_int_eq(opens(), 1);
+  wait_for_other(l);
+}
+
+START_TEST(opened_once) {
+  const line l = start(opener);
+  area mine = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  const lading_ipc token[2] = { exported(mine.at + 5), exported(mine.at + 105) };
+  tell(&l, token, sizeof token);
+  wait_for_other(&l);
+  area_free(&mine);
+  finish(&l);
+}
+END_TEST
+
+/* The same addresses hold other memory, time and again: what the child reads is of now. */
+static void reader(const line *l) {
+  lading_ipc token;
+  char *host = malloc(BYTES);
+  for (int i = 0; i < 5; i++) {
+    hear(l, &token, sizeof token);
+    char *p = opened(&token);
+    OK(v.d->to_host(host, p, 16, v.stream));
+    OK(v.d->sync(v.stream));
+    for (int k = 0; k < 16; k++) ck_assert_int_eq(host[k], i);
+    OK(lading_ipc_close(p));
+    wait_for_other(l);
+  }
+  free(host);
+}
+
+START_TEST(memory_that_came_back) {
+  const line l = start(reader);
+  devices_say(&v, "reuse 1");
+  for (int i = 0; i < 5; i++) {
+    area mine = area_new(&v, LADING_MEM_DEVICE, BYTES);
+    memset(mine.copy, i, BYTES);
+    area_push(&mine);
+    const lading_ipc token = exported(mine.at);
+    tell(&l, &token, sizeof token);
+    wait_for_other(&l);
+    area_free(&mine);
+  }
+  finish(&l);
+}
+END_TEST
+
+/* Of many mappings that nobody uses a bounded number stays. */
+static void hoarder(const line *l) {
+  lading_ipc token;
+  for (int i = 0; i < MANY; i++) {
+    hear(l, &token, sizeof token);
+    OK(lading_ipc_close(opened(&token)));
+  }
+  if (v.d->fake) {
+    ck_assert_int_eq(opens(), MANY);
+    ck_assert_int_ge(closes(), MANY - KEPT - 1);
+  }
+  wait_for_other(l);
+}
+
+START_TEST(many_mappings) {
+  const line l = start(hoarder);
+  area *mine = calloc(MANY, sizeof *mine);
+  for (int i = 0; i < MANY; i++) {
+    mine[i] = area_new(&v, LADING_MEM_DEVICE, 64);
+    const lading_ipc token = exported(mine[i].at);
+    tell(&l, &token, sizeof token);
+  }
+  wait_for_other(&l);
+  for (int i = 0; i < MANY; i++) area_free(&mine[i]);
+  free(mine);
+  finish(&l);
+}
+END_TEST
+
+/* ---- what cannot be opened ---- */
+
+START_TEST(of_our_own) {
+  v = devices_open();
+  area mine = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  const lading_ipc token = exported(mine.at + 33);
+  ck_assert_ptr_eq(opened(&token), mine.at + 33);
+  OK(lading_ipc_close(mine.at + 33));
+  ck_assert_int_eq(lading_ipc_close(mine.at + 33), LADING_ERR_ARG);
+  area_free(&mine);
+  devices_close(&v);
+}
+END_TEST
+
+START_TEST(not_exported) {
+  v = devices_open();
+  lading_ipc token;
+  void *pool = NULL;
+  area pinned = area_new(&v, LADING_MEM_PINNED, 64);
+  char here[16];
+  ck_assert_int_eq(lading_ipc_export(here, &token), LADING_ERR_UNSUPPORTED);
+  ck_assert_int_eq(lading_ipc_export(pinned.at, &token), LADING_ERR_UNSUPPORTED);
+  if (v.d->alloc_async && !v.d->alloc_async(&pool, 64, v.stream)) {
+    ck_assert_int_eq(lading_ipc_export(pool, &token), LADING_ERR_UNSUPPORTED);
+    OK(v.d->free_async(pool, v.stream));
+  }
+  area_free(&pinned);
+  devices_close(&v);
+}
+END_TEST
+
+static void refuser(const line *l) {
+  lading_ipc token;
+  void *p = NULL;
+  hear(l, &token, sizeof token);
+  rng r = rng_of(5);
+  for (int i = 0; i < 2000; i++) { /* whatever the bytes are: an error, or memory that is there */
+    lading_ipc bad = token;
+    if (i % 2) for (size_t k = 0; k < sizeof bad; k++) bad.bytes[k] = (unsigned char)rng_next(&r);
+    else bad.bytes[rng_in(&r, 0, 55)] ^= (unsigned char)rng_in(&r, 1, 255);
+    if (lading_ipc_open(&bad, &p) == LADING_OK) OK(lading_ipc_close(p));
+  }
+  wait_for_other(l);
+}
+
+START_TEST(bad_tokens) {
+  const line l = start(refuser);
+  area mine = area_new(&v, LADING_MEM_DEVICE, 64);
+  const lading_ipc token = exported(mine.at);
+  tell(&l, &token, sizeof token);
+  wait_for_other(&l);
+  area_free(&mine);
+  finish(&l);
+}
+END_TEST
+
+static void latecomer(const line *l) {
+  lading_ipc token;
+  void *p = NULL;
+  hear(l, &token, sizeof token);
+  ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_DEVICE);
+}
+
+START_TEST(freed_before) {
+  const line l = start(latecomer);
+  area mine = area_new(&v, LADING_MEM_DEVICE, 64);
+  const lading_ipc token = exported(mine.at);
+  area_free(&mine);
+  tell(&l, &token, sizeof token);
+  finish(&l);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  if (!devices_there()) return 77;
+  return CHECK_MAIN("ipc", argc, argv, moves, opened_once, memory_that_came_back, many_mappings, of_our_own, not_exported, bad_tokens,
+                    freed_before);
+}

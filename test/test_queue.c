@@ -1,0 +1,470 @@
+/* queue: requests, order, what a call costs in calls of the driver, graphs, memory of several kinds in one type, failures. Some of
+ * it asks the stand-in driver, and does nothing with a real one. */
+#include "random_types.h"
+#include "areas.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#define OK(call) ck_assert_int_eq(call, LADING_OK)
+
+static devices v;
+
+typedef struct cargo { lading_type *type; area mem, packed; int64_t n; } cargo;
+
+static cargo cargo_new(const char *type, lading_memkind mem, lading_memkind packed) {
+  cargo c = { .type = parsed(type) };
+  const lading_info i = info_of(c.type);
+  c.n = i.size;
+  c.mem = area_new(&v, mem, i.true_extent), c.packed = area_new(&v, packed, i.size);
+  area_fill(&c.mem, 1), area_fill(&c.packed, 2);
+  return c;
+}
+static void cargo_free(cargo *c) {
+  lading_type_free(c->type);
+  area_free(&c->mem), area_free(&c->packed);
+}
+static lading_work pack_work(const cargo *c) {
+  return (lading_work){ .kind = LADING_WORK_PACK, .src_type = c->type, .src_count = 1, .src = c->mem.at, .dst = c->packed.at, .hi = c->n,
+                        .src_mem = { c->mem.kind, 0 }, .dst_mem = { c->packed.kind, 0 } };
+}
+static void check_packed(cargo *c) {
+  char *want = malloc((size_t)c->n);
+  OK(lading_pack(c->type, 1, c->mem.copy, want, 0, c->n));
+  area_pull(&c->packed);
+  ck_assert(!memcmp(want, c->packed.copy, (size_t)c->n));
+  free(want);
+}
+
+#define STRIDED "vector(100,3,7,int)"
+#define LISTED "indexed([2,1,3],[5,0,9],int)"
+
+/* ---- what a call costs ---- */
+
+static void count_from_here(void) { devices_say(&v, "reset"); }
+/* By CUDA's names; HIP's are the same calls. */
+static void called(const char *name, int64_t times) {
+  char line[80];
+  snprintf(line, sizeof line, "count %s%s", *name ? "cu" : "", name);
+  if (v.d->fake && !strcmp(v.backend, "cuda")) ck_assert_msg(devices_say(&v, line) == times, "%s was called %lld times", name, (long long)devices_say(&v, line));
+}
+
+START_TEST(one_launch_and_nothing_else) {
+  v = devices_open();
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  lading_work w = pack_work(&c);
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  count_from_here();
+  OK(lading_enqueue(v.q, &w, NULL));
+  called("LaunchKernel", 1), called("CtxPushCurrent", 1), called("CtxPopCurrent", 1), called("", 3);
+  check_packed(&c);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
+START_TEST(a_table_is_made_once) {
+  v = devices_open();
+  cargo c = cargo_new(LISTED, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  lading_type *same = parsed("hindexed([8,4,12],[20,0,36],byte)");
+  lading_work w = pack_work(&c);
+  OK(lading_enqueue(v.q, &w, NULL));
+  count_from_here();
+  w.src_type = same;
+  OK(lading_enqueue(v.q, &w, NULL));
+  called("MemAlloc", 0), called("MemcpyAsync", 0), called("LaunchKernel", 1), called("PointerGetAttributes", 0);
+  OK(lading_queue_sync(v.q));
+  check_packed(&c);
+  lading_type_free(same);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
+START_TEST(contiguous_is_one_copy) {
+  v = devices_open();
+  cargo c = cargo_new("contiguous(300,double)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c);
+  count_from_here();
+  OK(lading_enqueue(v.q, &w, NULL));
+  called("MemcpyAsync", 1), called("LaunchKernel", 0), called("", 3);
+  OK(lading_queue_sync(v.q));
+  check_packed(&c);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
+START_TEST(unknown_kinds_take_one_query_each) {
+  v = devices_open();
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_MANAGED);
+  lading_work w = pack_work(&c);
+  w.src_mem.kind = w.dst_mem.kind = LADING_MEM_UNKNOWN;
+  count_from_here();
+  OK(lading_enqueue(v.q, &w, NULL));
+  called("PointerGetAttributes", 2), called("", 5);
+  OK(lading_queue_sync(v.q));
+  check_packed(&c);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
+START_TEST(context_stays) {
+  v = devices_open();
+  void *before = NULL, *after = NULL;
+  ck_assert_int_eq(v.d->current(&before), 0);
+  cargo c = cargo_new(LISTED, LADING_MEM_HOST, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c);
+  lading_request r;
+  OK(lading_enqueue(v.q, &w, &r));
+  OK(lading_wait(v.q, r));
+  ck_assert_int_eq(v.d->current(&after), 0);
+  ck_assert_ptr_eq(before, after);
+  ck_assert_int_eq(v.d->pop(&before), 0); /* no context at all */
+  OK(lading_enqueue(v.q, &w, &r));
+  OK(lading_wait(v.q, r));
+  ck_assert_int_eq(v.d->current(&after), 0);
+  ck_assert_ptr_null(after);
+  ck_assert_int_eq(v.d->push(before), 0);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
+START_TEST(kinds_are_told) {
+  v = devices_open();
+  for (int k = LADING_MEM_HOST; k <= LADING_MEM_MANAGED; k++) {
+    area a = area_new(&v, (lading_memkind)k, 100);
+    lading_mem m;
+    OK(lading_mem_query(a.at + 10, &m));
+    ck_assert_int_eq((int)m.kind, k);
+    ck_assert_int_eq(m.device, k == LADING_MEM_HOST ? -1 : 0);
+    area_free(&a);
+  }
+  devices_close(&v);
+}
+END_TEST
+
+/* ---- requests ---- */
+
+START_TEST(requests_in_order) {
+  v = devices_open();
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c), none = { .kind = LADING_WORK_PACK, .src_type = c.type };
+  lading_request r[200];
+  bool done = false;
+  for (int i = 0; i < 200; i++) OK(lading_enqueue(v.q, i % 3 ? &w : &none, &r[i]));
+  OK(lading_wait(v.q, r[150]));
+  for (int i = 0; i <= 150; i++) {
+    OK(lading_test(v.q, r[i], &done));
+    ck_assert(done);
+  }
+  for (done = false; !done;) OK(lading_test(v.q, r[199], &done));
+  ck_assert_int_eq(lading_test(v.q, 0, &done), LADING_ERR_ARG);
+  ck_assert_int_eq(lading_wait(v.q, r[199] + 1), LADING_ERR_ARG);
+  check_packed(&c);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
+START_TEST(not_done_before_it_is) {
+  v = devices_open();
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c);
+  lading_request r;
+  bool done = true;
+  if (v.d->fake) devices_say(&v, "patience -1"), devices_say(&v, "late 3");
+  OK(lading_enqueue(v.q, &w, &r));
+  OK(lading_test(v.q, r, &done));
+  if (v.d->fake) ck_assert(!done);
+  for (int i = 0; i < 100000 && !done; i++) OK(lading_test(v.q, r, &done));
+  ck_assert(done);
+  check_packed(&c);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
+/* A queue over the caller's stream: what the caller put there before is done before. */
+START_TEST(wrapped_streams) {
+  v = devices_open();
+  lading_queue *q, *other;
+  OK(lading_queue_wrap(v.backend, v.stream, &q));
+  OK(lading_queue_wrap(v.backend, NULL, &other));
+  cargo c = cargo_new(LISTED, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c);
+  ck_assert_int_eq(v.d->fill(c.mem.at, 7, (size_t)c.mem.n, v.stream), 0);
+  memset(c.mem.copy, 7, (size_t)c.mem.n);
+  OK(lading_enqueue(q, &w, NULL));
+  OK(lading_queue_sync(q));
+  check_packed(&c);
+  OK(lading_enqueue(other, &w, NULL));
+  OK(lading_queue_sync(other));
+  lading_queue_free(q), lading_queue_free(other);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
+/* Types, queues and all may go before the work is done. */
+START_TEST(freed_early) {
+  v = devices_open();
+  lading_queue *q;
+  OK(lading_queue_create(v.backend, 0, &q));
+  cargo c = cargo_new("struct([1,1],[0,100],[vector(3,1,2,double),indexed([1,2],[3,0],int)])", LADING_MEM_HOST, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c);
+  char *want = malloc((size_t)c.n);
+  OK(lading_pack(c.type, 1, c.mem.copy, want, 0, c.n));
+  if (v.d->fake) devices_say(&v, "patience 20000");
+  OK(lading_enqueue(q, &w, NULL));
+  lading_type_free(c.type);
+  OK(lading_queue_sync(q));
+  lading_queue_free(q);
+  area_pull(&c.packed);
+  ck_assert(!memcmp(want, c.packed.copy, (size_t)c.n));
+  free(want);
+  area_free(&c.mem), area_free(&c.packed);
+  devices_close(&v);
+}
+END_TEST
+
+/* ---- graphs ---- */
+
+static void *recorded(const lading_work *w, int expected) {
+  lading_queue *q;
+  void *graph = NULL, *exec = NULL;
+  OK(lading_queue_wrap(v.backend, v.stream, &q));
+  ck_assert_int_eq(v.d->begin_capture(v.stream, 2), 0);
+  ck_assert_int_eq(lading_enqueue(q, w, NULL), expected);
+  ck_assert_int_eq(v.d->end_capture(v.stream, &graph), 0);
+  ck_assert_int_eq(v.d->instantiate(&exec, graph, 0), 0);
+  ck_assert_int_eq(v.d->graph_free(graph), 0);
+  lading_queue_free(q);
+  return exec;
+}
+
+static void check_graph(const char *type) {
+  cargo c = cargo_new(type, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c);
+  OK(lading_enqueue(v.q, &w, NULL)); /* now a list has its table */
+  OK(lading_queue_sync(v.q));
+  void *exec = recorded(&w, LADING_OK);
+  for (uint64_t i = 0; i < 3; i++) {
+    area_fill(&c.mem, i), area_fill(&c.packed, i + 7);
+    ck_assert_int_eq(v.d->graph_launch(exec, v.stream), 0);
+    ck_assert_int_eq(v.d->sync(v.stream), 0);
+    check_packed(&c);
+  }
+  ck_assert_int_eq(v.d->exec_free(exec), 0);
+  cargo_free(&c);
+}
+
+START_TEST(graphs) {
+  v = devices_open();
+  check_graph(STRIDED), check_graph(LISTED), check_graph("contiguous(9,double)");
+  cargo c = cargo_new(STRIDED, LADING_MEM_HOST, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c);
+  void *exec = recorded(&w, LADING_ERR_UNSUPPORTED); /* the host's part would run at every replay */
+  ck_assert_int_eq(v.d->exec_free(exec), 0);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
+/* ---- members here and there ---- */
+
+static const char *address_of(char *buf, const area *a, int64_t at) { return sprintf(buf, "%lld", (long long)(intptr_t)(a->at + at)), buf; }
+
+START_TEST(members_of_several_kinds) {
+  v = devices_open();
+  area part[4], packed = area_new(&v, LADING_MEM_DEVICE, 4 * 30);
+  char text[400], at[4][24], want[4 * 30];
+  static const lading_memkind kinds[] = { LADING_MEM_DEVICE, LADING_MEM_HOST, LADING_MEM_HOST, LADING_MEM_PINNED };
+  for (int i = 0; i < 4; i++) part[i] = area_new(&v, kinds[i], 64), area_fill(&part[i], (uint64_t)i), address_of(at[i], &part[i], i);
+  snprintf(text, sizeof text, "hindexed([30,30,30,30],[%s,%s,%s,%s],byte)", at[0], at[1], at[2], at[3]);
+  lading_type *t = parsed(text);
+  for (int i = 0; i < 4; i++) memcpy(want + 30 * i, part[i].copy + i, 30);
+  for (int64_t lo = 0; lo <= 120; lo += 17)
+    for (int64_t hi = lo; hi <= 120; hi += 13) {
+      const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .dst = packed.at, .lo = lo, .hi = hi };
+      OK(lading_enqueue(v.q, &w, NULL));
+      OK(lading_queue_sync(v.q));
+      area_pull(&packed);
+      ck_assert(!memcmp(packed.copy, want + lo, (size_t)(hi - lo)));
+    }
+  area_fill(&packed, 9);
+  const lading_work back = { .kind = LADING_WORK_UNPACK, .dst_type = t, .dst_count = 1, .src = packed.at, .hi = 120 };
+  OK(lading_enqueue(v.q, &back, NULL));
+  OK(lading_queue_sync(v.q));
+  for (int i = 0; i < 4; i++) {
+    area_pull(&part[i]);
+    ck_assert(!memcmp(part[i].copy + i, packed.copy + 30 * i, 30));
+    area_free(&part[i]);
+  }
+  lading_type_free(t);
+  area_free(&packed);
+  devices_close(&v);
+}
+END_TEST
+
+/* ---- memory that the device does not reach ---- */
+
+/* More than all chunks hold, and elements that chunks do not divide. */
+START_TEST(through_chunks) {
+  v = devices_open();
+  cargo c = cargo_new("vector(1000000,1,2,double_int)", LADING_MEM_HOST, LADING_MEM_DEVICE), d = cargo_new("vector(20,100000,100001,double)", LADING_MEM_HOST, LADING_MEM_DEVICE);
+  lading_work w = pack_work(&c);
+  char *want = malloc((size_t)c.n);
+  memset(c.mem.copy, 0x31, (size_t)c.mem.n), area_push(&c.mem);
+  for (int64_t i = 0; i < c.packed.n; i++) c.packed.copy[i] &= 0x3f;
+  area_push(&c.packed), memcpy(want, c.packed.copy, (size_t)c.n);
+  OK(lading_pack_op(c.type, 1, c.mem.at, want, 0, c.n, LADING_MAXLOC));
+  w.op = LADING_MAXLOC;
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  area_pull(&c.packed);
+  ck_assert(!memcmp(want, c.packed.copy, (size_t)c.n));
+  free(want);
+  w = pack_work(&d);
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  check_packed(&d);
+  cargo_free(&c), cargo_free(&d);
+  devices_close(&v);
+}
+END_TEST
+
+/* ---- failures: each is told, nothing hangs, nothing leaks, and what comes after works ---- */
+
+START_TEST(calls_that_fail) {
+  static const char *const calls[] = { "LaunchKernel", "CtxPushCurrent", "MemAlloc", "MemcpyAsync", "StreamSynchronize", "EventCreate", "EventRecord",
+                                       "LaunchHostFunc", "MemHostAlloc", "PointerGetAttributes", "StreamCreate" };
+  static const lading_memkind kinds[] = { LADING_MEM_DEVICE, LADING_MEM_HOST };
+  v = devices_open();
+  for (int64_t i = 0; v.d->fake && i < COUNT_OF(calls); i++)
+    for (int n = 1; n <= 3; n++)
+      for (int k = 0; k < 2; k++) {
+        char line[80], list[80];
+        snprintf(list, sizeof list, "indexed([2,1,%d],[5,0,9],int)", (int)(100 + 6 * i + 2 * n + k)); /* a table of its own */
+        cargo c = cargo_new(list, kinds[k], LADING_MEM_DEVICE);
+        lading_work w = pack_work(&c);
+        w.src_mem.kind = LADING_MEM_UNKNOWN;
+        lading_request r;
+        snprintf(line, sizeof line, "fail cu%s %d 1", calls[i], n);
+        devices_say(&v, line);
+        const int e = lading_enqueue(v.q, &w, &r);
+        ck_assert(e == LADING_OK || e == LADING_ERR_DEVICE);
+        devices_say(&v, "reset");
+        OK(lading_queue_sync(v.q));
+        OK(lading_enqueue(v.q, &w, &r));
+        OK(lading_wait(v.q, r));
+        check_packed(&c);
+        cargo_free(&c);
+      }
+  devices_close(&v);
+}
+END_TEST
+
+START_TEST(device_lost) {
+  v = devices_open();
+  if (v.d->fake) {
+    cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+    const lading_work w = pack_work(&c);
+    lading_request r;
+    bool done;
+    lading_queue *q = NULL;
+    devices_say(&v, "patience -1");
+    OK(lading_enqueue(v.q, &w, &r));
+    devices_say(&v, "lost 700");
+    ck_assert_int_eq(lading_enqueue(v.q, &w, &r), LADING_ERR_DEVICE);
+    ck_assert_int_eq(lading_test(v.q, r, &done), LADING_ERR_DEVICE);
+    ck_assert_int_eq(lading_wait(v.q, r), LADING_ERR_DEVICE);
+    ck_assert_int_eq(lading_queue_sync(v.q), LADING_ERR_DEVICE);
+    ck_assert_int_eq(lading_queue_create(v.backend, 0, &q), LADING_ERR_DEVICE);
+    lading_queue_free(v.q);
+    devices_say(&v, "forgive");
+  }
+}
+END_TEST
+
+/* ---- threads ---- */
+
+enum { THREADS = 4 };
+static cargo shared_cargo[THREADS];
+
+static void *many_works(void *arg) {
+  const int i = (int)(intptr_t)arg;
+  cargo *c = &shared_cargo[i];
+  const lading_work w = pack_work(c);
+  lading_queue *own;
+  OK(lading_queue_create(v.backend, 0, &own));
+  for (int k = 0; k < 30; k++) {
+    lading_request r;
+    lading_queue *q = k % 2 ? own : v.q;
+    OK(lading_enqueue(q, &w, &r));
+    if (k % 4 < 2) OK(lading_wait(q, r));
+  }
+  OK(lading_queue_sync(own));
+  lading_queue_free(own);
+  return NULL;
+}
+
+START_TEST(threads) {
+  pthread_t t[THREADS];
+  v = devices_open();
+  for (int i = 0; i < THREADS; i++) shared_cargo[i] = cargo_new(i % 2 ? STRIDED : LISTED, i < 2 ? LADING_MEM_DEVICE : LADING_MEM_HOST, LADING_MEM_DEVICE);
+  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, many_works, (void *)(intptr_t)i);
+  for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+  OK(lading_queue_sync(v.q));
+  for (int i = 0; i < THREADS; i++) check_packed(&shared_cargo[i]), cargo_free(&shared_cargo[i]);
+  devices_close(&v);
+}
+END_TEST
+
+/* One waits for work that is held up; another one goes on. */
+static _Atomic bool held;
+static void hold(void *arg) {
+  (void)arg;
+  while (held) sched_yield();
+}
+typedef struct waiter { lading_queue *q; lading_request r; } waiter;
+static void *wait_for(void *arg) {
+  const waiter *w = arg;
+  OK(lading_wait(w->q, w->r));
+  return NULL;
+}
+
+START_TEST(waiting_holds_up_nobody) {
+  v = devices_open();
+  waiter w;
+  pthread_t t;
+  lading_request second;
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work work = pack_work(&c);
+  OK(lading_queue_wrap(v.backend, v.stream, &w.q));
+  held = true;
+  ck_assert_int_eq(v.d->call(v.stream, hold, NULL), 0);
+  OK(lading_enqueue(w.q, &work, &w.r));
+  pthread_create(&t, NULL, wait_for, &w);
+  usleep(5000);
+  OK(lading_enqueue(w.q, &work, &second));
+  held = false;
+  pthread_join(t, NULL);
+  OK(lading_wait(w.q, second));
+  check_packed(&c);
+  lading_queue_free(w.q);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  if (!devices_there()) return 77;
+  return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, contiguous_is_one_copy, unknown_kinds_take_one_query_each,
+                    context_stays, kinds_are_told, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs,
+                    members_of_several_kinds, through_chunks, calls_that_fail, device_lost, threads, waiting_holds_up_nobody);
+}
