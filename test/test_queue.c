@@ -387,6 +387,8 @@ START_TEST(device_lost) {
     ck_assert_int_eq(lading_queue_create(v.backend, 0, &q), LADING_ERR_DEVICE);
     lading_queue_free(v.q);
     devices_say(&v, "forgive");
+    lading_type_free(c.type); /* the driver takes nothing back any more */
+    free(c.mem.copy), free(c.packed.copy);
   }
 }
 END_TEST
