@@ -33,6 +33,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_PREFETCH, /* entries ahead to prefetch in index lists out of cache; 0: none */
   LDG_MODEL_STREAM,   /* bytes moved from which on non-temporal stores pay */
   LDG_MODEL_LIBC,     /* bytes of one block from which on the C library's memcpy beats a loop */
+  LDG_MODEL_LANES,    /* 1: a register filled lane by lane and stored beats stores of 1 to 8 bytes; else 0 */
   LDG_MODEL_NAMES
 } ldg_model_name;
 
@@ -40,7 +41,7 @@ enum {
   LDG_MODEL_COPIES = 29, /* memcpy of 2^0 .. 2^28 bytes */
   LDG_MODEL_BLOCKS = 15, /* blocks of 2^0 .. 2^14 bytes */
   LDG_MODEL_WIDTHS = 7,  /* elements of 2^0 .. 2^6 bytes */
-  LDG_MODEL_VERSION = 2
+  LDG_MODEL_VERSION = 3
 };
 
 typedef struct ldg_model {

@@ -28,7 +28,7 @@ static const char *const level_words[] = { "L1", "L2", "L3", "memory" };
 static const char *const stride_words[] = { "near", "line", "page" };
 static const char *const side_words[] = { "read", "write" };
 static const char *const odd_words[] = { "read", "write", "transpose" };
-static const char *const number_words[] = { "call", "row", "tiled", "child", "walk", "varlist", "shuffle", "part", "prefetch", "stream", "libc" };
+static const char *const number_words[] = { "call", "row", "tiled", "child", "walk", "varlist", "shuffle", "part", "prefetch", "stream", "libc", "lanes" };
 
 static const group groups[] = {
   { "level", AT(level), LDG_MODEL_LEVELS, 1, 1, { 1, 1, 1 }, { NULL } },
