@@ -169,6 +169,11 @@ static const ldg_device *next_device(int *i) {
   return NULL;
 }
 
+bool ldg_queue_has_device(void) {
+  int i = 0;
+  return next_device(&i) != NULL;
+}
+
 int ldg_queue_ipc_export(const void *at, lading_ipc *out) {
   int e = LADING_ERR_DEVICE, i = 0;
   for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_export(d, at, out);
