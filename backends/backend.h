@@ -63,6 +63,9 @@ typedef void ldg_table_fill(void *arg, void *to);
 /* A piece of pinned memory that kernels reach at the same address. */
 typedef struct ldg_chunk { char *at; int64_t bytes; void *home; } ldg_chunk;
 
+/* What tells whether a mark was reached: when it did, so was every mark up to `mark`. */
+typedef struct ldg_watch { void *event; int64_t mark; } ldg_watch;
+
 typedef struct ldg_device ldg_device;
 struct ldg_device {
   const char *name;
@@ -72,7 +75,7 @@ struct ldg_device {
   int (*create)(const ldg_device *d, int device, ldg_lane **out);           /* ERR_ARG: no such device */
   int (*wrap)(const ldg_device *d, void *stream, ldg_lane **out);           /* the stream outlives the lane */
   void (*destroy)(ldg_lane *l);                                             /* work goes on */
-  int (*sync)(ldg_lane *l);                                                 /* waits */
+  int (*sync)(ldg_lane *l);                                                 /* waits; needs no lock */
   bool (*reaches)(const ldg_lane *l, lading_memkind kind);                  /* whether kernels may touch that memory */
   int (*copy)(ldg_lane *l, void *dst, const void *src, int64_t n);          /* memory of any kind that reaches() admits */
   /* n <= LDG_CARGO_OWN cargos of one form, all of them moves or all reductions; `first` is set there. ordered: by one thread */
@@ -86,7 +89,8 @@ struct ldg_device {
   int (*borrow)(ldg_lane *l, ldg_chunk *out);                               /* waits while all are lent */
   void (*give_back)(ldg_chunk chunk);                                       /* also from call() */
   int (*mark)(ldg_lane *l, int64_t n);                                      /* n counts up: behind all that was given to the lane so far */
-  int (*passed)(ldg_lane *l, int64_t n, bool wait, int64_t *upto);          /* *upto >= n: it was reached, as were all up to there */
+  void (*watch)(const ldg_lane *l, int64_t n, ldg_watch *out);              /* for a mark that was made */
+  int (*passed)(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done); /* needs no lock, as sync() */
   int (*ipc_export)(const ldg_device *d, const void *at, lading_ipc *out);  /* ERR_UNSUPPORTED: no memory to be exported */
   int (*ipc_open)(const ldg_device *d, const lading_ipc *token, void **out); /* ERR_FORMAT: not of this backend */
   int (*ipc_close)(const ldg_device *d, void *at);                          /* ERR_ARG: not from ipc_open */

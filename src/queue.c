@@ -122,22 +122,42 @@ int ldg_queue_put(lading_queue *q, const ldg_work *w, lading_request *out) {
   return e;
 }
 
-int ldg_queue_passed(lading_queue *q, lading_request r, bool wait, bool *done) {
-  int e = LADING_OK;
+static void note_done(lading_queue *q, int64_t upto) {
   pthread_mutex_lock(&q->lock);
-  if (r < 1 || r > (lading_request)q->last) e = LADING_ERR_ARG;
-  else if ((int64_t)r > q->done) e = q->dev->passed(q->lane, (int64_t)r, wait, &q->done);
-  if (!e && done) *done = (int64_t)r <= q->done;
+  q->done = ldg_max(q->done, upto);
   pthread_mutex_unlock(&q->lock);
+}
+
+/* ERR_ARG: no such request. *done, else what to watch. */
+static int watch(lading_queue *q, lading_request r, bool *done, ldg_watch *out) {
+  pthread_mutex_lock(&q->lock);
+  const bool known = r >= 1 && r <= (lading_request)q->last;
+  *done = known && (int64_t)r <= q->done;
+  if (known && !*done) q->dev->watch(q->lane, (int64_t)r, out);
+  pthread_mutex_unlock(&q->lock);
+  return known ? LADING_OK : LADING_ERR_ARG;
+}
+
+/* Others may go on with the queue while one waits. */
+int ldg_queue_passed(lading_queue *q, lading_request r, bool wait, bool *done) {
+  ldg_watch w;
+  bool passed;
+  int e = watch(q, r, &passed, &w);
+  if (!e && !passed) {
+    e = q->dev->passed(q->lane, &w, wait, &passed);
+    if (!e && passed) note_done(q, w.mark);
+  }
+  if (!e && done) *done = passed;
   return e;
 }
 
 int ldg_queue_sync(lading_queue *q) {
   if (!q->dev) return LADING_OK;
   pthread_mutex_lock(&q->lock);
-  const int e = q->dev->sync(q->lane);
-  if (!e) q->done = q->last;
+  const int64_t last = q->last;
   pthread_mutex_unlock(&q->lock);
+  const int e = q->dev->sync(q->lane);
+  if (!e) note_done(q, last);
   return e;
 }
 

@@ -84,12 +84,16 @@ int ldg_device_mark(ldg_lane *l, int64_t n) {
   return leave(l, e);
 }
 
-int ldg_device_passed(ldg_lane *l, int64_t n, bool wait, int64_t *upto) {
+void ldg_device_watch(const ldg_lane *l, int64_t n, ldg_watch *out) {
+  *out = (ldg_watch){ l->event[n % LDG_MARKS], l->mark[n % LDG_MARKS] };
+}
+
+int ldg_device_passed(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done) {
   const ldg_driver *d = l->site->driver;
-  void *const event = l->event[n % LDG_MARKS];
-  int e = enter(l);
-  if (e) return e;
-  e = wait ? d->event_sync(event) : d->event_query(event);
-  if (!e) *upto = l->mark[n % LDG_MARKS];
-  return leave(l, !wait && e == LDG_NOT_READY ? 0 : e);
+  int e = ldg_site_enter(l->site);
+  if (e) return ldg_device_error(e);
+  e = wait ? d->event_sync(w->event) : d->event_query(w->event);
+  ldg_site_leave(l->site);
+  *done = e == 0;
+  return ldg_device_error(!wait && e == LDG_NOT_READY ? 0 : e);
 }

@@ -66,7 +66,8 @@ int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg);
 int ldg_device_borrow(ldg_lane *l, ldg_chunk *out);
 void ldg_device_give_back(ldg_chunk chunk);
 int ldg_device_mark(ldg_lane *l, int64_t n);
-int ldg_device_passed(ldg_lane *l, int64_t n, bool wait, int64_t *upto);
+void ldg_device_watch(const ldg_lane *l, int64_t n, ldg_watch *out);
+int ldg_device_passed(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done);
 int ldg_device_ipc_export(const ldg_device *d, const void *at, lading_ipc *out);
 int ldg_device_ipc_open(const ldg_device *d, const lading_ipc *token, void **out);
 int ldg_device_ipc_close(const ldg_device *d, void *at);
@@ -74,7 +75,7 @@ int ldg_device_ipc_close(const ldg_device *d, void *at);
 #define LDG_DEVICE_ROWS \
   .count = ldg_device_count, .query = ldg_device_query, .create = ldg_device_create, .wrap = ldg_device_wrap, .destroy = ldg_device_destroy, \
   .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .move = ldg_device_move, .transpose = ldg_device_transpose, \
-  .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back = ldg_device_give_back, .mark = ldg_device_mark, \
+  .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back = ldg_device_give_back, .mark = ldg_device_mark, .watch = ldg_device_watch, \
   .passed = ldg_device_passed, .ipc_export = ldg_device_ipc_export, .ipc_open = ldg_device_ipc_open, .ipc_close = ldg_device_ipc_close
 
 #endif
