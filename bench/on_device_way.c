@@ -2,6 +2,7 @@
 #include "on_device_way.h"
 #include "hand_device.h"
 #include "nest_tree.h"
+#include "plan.h"
 
 enum { BLOCKS_MAX = 1 << 14, ROW = 128, BLOCK = 256 }; /* runs of that many elements take one block each */
 
@@ -97,9 +98,11 @@ static bool hand_can(const device_run *r) {
 
 /* ---- by the driver: one box, or one copy a block ---- */
 
+static const ldg_rep *canonical(const problem *p) { return ((const ldg_plan *)atomic_load(&p->type->plan))->layout->rep; } /* of a committed type */
+
 /* From the first block on, without the dims that go round once. */
 static bool nest_of(const problem *p, ldg_nest *n) {
-  const ldg_rep *r = p->type->rep;
+  const ldg_rep *r = canonical(p);
   ldg_rep items;
   if (r->kind == LDG_JOIN && r->n == 1) r = r->kids[0]; /* an offset */
   if (ldg_rep_repeat_in(&items, p->count, p->info.extent, r) != LADING_OK || !ldg_nest_of(&items, n)) return false;
@@ -146,7 +149,7 @@ static int copy_block(void *arg, int64_t off, int64_t pos, int64_t len) {
 static int by_blocks(const device_run *r, char *mem, char *packed) {
   ldg_rep items;
   block_copies c = { r, mem, packed };
-  if (ldg_rep_repeat_in(&items, r->p->count, r->p->info.extent, r->p->type->rep) != LADING_OK) return -1;
+  if (ldg_rep_repeat_in(&items, r->p->count, r->p->info.extent, canonical(r->p)) != LADING_OK) return -1;
   return ldg_rep_walk(&items, 0, r->p->size, copy_block, &c);
 }
 
