@@ -1,6 +1,7 @@
 /* lbench: one tool to see what lading makes of a type (explain, dump), to check it (verify) and to time it (time). */
 #include "calibrate.h"
 #include "calls.h"
+#include "on_device.h"
 #include "explain.h"
 #include "pairs.h"
 #include "place.h"
@@ -43,13 +44,16 @@ static const char usage[] =
     "        --cold N   N packed bytes between two uses of a buffer\n"
     "        --floor    the least time for the cache lines touched    --peers[=NAME,...]  other engines, in the same run\n"
     "        --peers-dir DIR  where their helpers are (peers/ beside lbench)\n"
+    "        --where device|pinned|host-to-device  in the memory of a GPU        --backend cuda|hip (cuda)\n"
     "\n"
     "exit status: 0 all is well, 1 verify found a mismatch, 2 a bad command line or problem\n";
 
 typedef struct options {
   const char *mode, *suites_dir;
   regex_t filter;
-  bool filtered, csv, with_peers, measured;
+  bool filtered, csv, with_peers, measured, on_device;
+  device_where where;
+  const char *backend;
   const char *peer_names, *peers_dir, *out;
   int64_t count;
   verify_options verify;
@@ -87,6 +91,8 @@ static bool read_option(options *o, const char *name, const char *value) {
     if (!o->filtered) refuse("--filter needs a regular expression");
     return o->filtered;
   }
+  if (strcmp(name, "--where") == 0 && value) return o->on_device = device_where_read(value, &o->where), o->on_device || refuse("no such place: %s", value) == 0;
+  if (strcmp(name, "--backend") == 0 && value) return o->backend = value, true;
   if (strcmp(name, "--out") == 0 && value) return o->out = value, true;
   if (strcmp(name, "--suites") == 0 && value) return o->suites_dir = value, true;
   if (strcmp(name, "--peers-dir") == 0 && value) return o->peers_dir = value, o->with_peers = true;
@@ -345,10 +351,10 @@ static int each_problem(const options *o, const suite *s, do_problem *fn, void *
   return status;
 }
 
-static int run_plain(const options *o, const work *w, do_problem *fn, int *done) {
+static int run_plain(const options *o, const work *w, do_problem *fn, void *arg, int *done) {
   int status = 0;
   for (int i = 0; i < w->n; i++) {
-    int rc = each_problem(o, &w->suites[i], fn, NULL, done);
+    int rc = each_problem(o, &w->suites[i], fn, arg, done);
     status = rc > status ? rc : status;
   }
   return status;
@@ -395,6 +401,25 @@ static int run_time(const options *o, const work *w, int *done) {
   return status;
 }
 
+static int timed_on_device(const options *o, problem *p, void *arg) {
+  device *on = arg;
+  device_row row;
+  char why[200];
+  if (!device_measure(on, p, &o->measure, &row, why, sizeof why)) fprintf(stderr, "%s skipped: %s\n", p->name, why);
+  else device_report_row(on, p, &row, o->csv);
+  return row.note[0] != 0;
+}
+
+static int run_device(const options *o, const work *w, int *done) {
+  char why[200];
+  device *on = device_open(o->backend, o->where, why, sizeof why);
+  if (!on) return refuse("%s", why);
+  device_report_header(on, o->csv);
+  const int status = run_plain(o, w, timed_on_device, on, done);
+  device_close(on);
+  return status;
+}
+
 static int run_pairs(options *o) {
   find_suites_dir(o);
   return pairs_run(&(pairs_options){ &o->measure, o->filtered ? &o->filter : NULL, o->suites_dir, o->what, o->n_what });
@@ -403,8 +428,8 @@ static int run_pairs(options *o) {
 static int run(const options *o, const work *w) {
   int done = 0, status;
   if (strcmp(o->mode, "verify") == 0) status = run_verify(o, w, &done);
-  else if (strcmp(o->mode, "time") == 0) status = run_time(o, w, &done);
-  else status = run_plain(o, w, strcmp(o->mode, "explain") == 0 ? explain : dump, &done);
+  else if (strcmp(o->mode, "time") == 0) status = o->on_device ? run_device(o, w, &done) : run_time(o, w, &done);
+  else status = run_plain(o, w, strcmp(o->mode, "explain") == 0 ? explain : dump, NULL, &done);
   return done || status ? status : refuse("no problem matches --filter");
 }
 
@@ -414,7 +439,7 @@ static bool is_mode(const char *s) {
 }
 
 int main(int argc, char **argv) {
-  options o = { .count = 1, .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
+  options o = { .count = 1, .backend = "cuda", .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   o.mode = argv[1];

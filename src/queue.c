@@ -174,20 +174,25 @@ bool ldg_queue_has_device(void) {
   return next_device(&i) != NULL;
 }
 
+/* The others are asked only when the memory or the token is none of this one's. */
 int ldg_queue_ipc_export(const void *at, lading_ipc *out) {
-  int e = LADING_ERR_DEVICE, i = 0;
-  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_export(d, at, out);
+  int e = LADING_ERR_UNSUPPORTED, i = 0;
+  const ldg_device *d = next_device(&i);
+  if (!d) return LADING_ERR_DEVICE;
+  for (; d && e == LADING_ERR_UNSUPPORTED; d = next_device(&i)) e = d->ipc_export(d, at, out);
   return e;
 }
 
 int ldg_queue_ipc_open(const lading_ipc *token, void **out) {
-  int e = LADING_ERR_DEVICE, i = 0;
-  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_open(d, token, out);
+  int e = LADING_ERR_FORMAT, i = 0;
+  const ldg_device *d = next_device(&i);
+  if (!d) return LADING_ERR_DEVICE;
+  for (; d && e == LADING_ERR_FORMAT; d = next_device(&i)) e = d->ipc_open(d, token, out);
   return e;
 }
 
 int ldg_queue_ipc_close(void *at) {
   int e = LADING_ERR_ARG, i = 0;
-  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_close(d, at);
+  for (const ldg_device *d; e == LADING_ERR_ARG && (d = next_device(&i));) e = d->ipc_close(d, at);
   return e;
 }
