@@ -35,6 +35,11 @@ static bool find(const char *name, const ldg_device **out) {
   return false;
 }
 
+const ldg_device *ldg_queue_device_of(const char *backend) {
+  const ldg_device *dev = NULL;
+  return find(backend, &dev) ? dev : NULL;
+}
+
 int ldg_queue_device_count(const char *backend, int *n) {
   const ldg_device *dev = NULL;
   if (!is_host(backend) && !find(backend, &dev)) return LADING_ERR_ARG;

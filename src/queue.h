@@ -31,6 +31,8 @@ int ldg_queue_ipc_export(const void *at, lading_ipc *out);
 int ldg_queue_ipc_open(const lading_ipc *token, void **out);
 int ldg_queue_ipc_close(void *at);
 
+const ldg_device *ldg_queue_device_of(const char *backend); /* NULL: not in this build */
+
 /* ---- between the files of this layer ---- */
 
 struct ldg_device;

@@ -2,6 +2,8 @@
  * it asks the stand-in driver, and does nothing with a real one. */
 #include "random_types.h"
 #include "areas.h"
+#include "queue.h"
+#include "../backends/device/site.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -144,6 +146,45 @@ START_TEST(kinds_are_told) {
     ck_assert_int_eq(m.device, k == LADING_MEM_HOST ? -1 : 0);
     area_free(&a);
   }
+  devices_close(&v);
+}
+END_TEST
+
+/* ---- tables that go ---- */
+
+/* More lists than there is room for, on queues that come and go, with nobody waiting: no kernel reads a table that has gone, which
+ * the stand-in would see, and none is freed for ever. */
+START_TEST(tables_come_and_go) {
+  rng r = rng_of(31);
+  v = devices_open();
+  ldg_lane *lane;
+  OK(ldg_queue_device_of(v.backend)->create(ldg_queue_device_of(v.backend), 0, &lane));
+  ldg_site_tables(lane, 3000);
+  cargo c[40];
+  for (int i = 0; i < 40; i++) {
+    char list[80];
+    snprintf(list, sizeof list, "indexed([2,1,%d],[5,0,9],int)", i + 1);
+    c[i] = cargo_new(list, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  }
+  if (v.d->fake) devices_say(&v, "patience -1"), devices_say(&v, "shuffle 3");
+  count_from_here();
+  for (int k = 0; k < 20; k++) {
+    lading_queue *q;
+    OK(lading_queue_create(v.backend, 0, &q));
+    for (int i = 0; i < 20; i++) {
+      const lading_work w = pack_work(&c[rng_in(&r, 0, 39)]);
+      OK(lading_enqueue(i % 2 ? q : v.q, &w, NULL));
+    }
+    lading_queue_free(q);
+  }
+  for (int i = 0; i < 40; i++) {
+    const lading_work w = pack_work(&c[i]);
+    OK(lading_enqueue(v.q, &w, NULL));
+  }
+  OK(lading_queue_sync(v.q));
+  if (v.d->fake && !strcmp(v.backend, "cuda")) ck_assert_int_gt(devices_say(&v, "count cuMemFree"), 40);
+  for (int i = 0; i < 40; i++) check_packed(&c[i]), cargo_free(&c[i]);
+  ldg_queue_device_of(v.backend)->destroy(lane);
   devices_close(&v);
 }
 END_TEST
@@ -501,6 +542,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, contiguous_is_one_copy, unknown_kinds_take_one_query_each,
-                    context_stays, kinds_are_told, one_shot, staged, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs,
+                    context_stays, kinds_are_told, tables_come_and_go, one_shot, staged, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs,
                     members_of_several_kinds, through_chunks, calls_that_fail, device_lost, threads, waiting_holds_up_nobody);
 }

@@ -14,8 +14,11 @@ static int leave(ldg_lane *l, int driver_error) {
 static int launch(ldg_lane *l, int kernel, ldg_cargo_args *args, bool ordered) {
   const unsigned grid = ordered ? 1 : (unsigned)ldg_min(args->tiles, GRID_MAX);
   void *params[] = { args };
-  const int e = enter(l);
-  return e ? e : leave(l, l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, ordered ? 1 : BLOCK, 1, 1, 0, l->stream, params, NULL));
+  int e = enter(l);
+  if (e) return e;
+  e = leave(l, l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, ordered ? 1 : BLOCK, 1, 1, 0, l->stream, params, NULL));
+  if (!l->fused) atomic_store(&l->since, 0);
+  return e;
 }
 
 int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered) {

@@ -13,6 +13,8 @@ enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNELS }; /* fi
 /* Pinned memory for what kernels do not reach: more than one at a time, so that one fills while another one empties. */
 enum { LDG_CHUNKS = 16, LDG_CHUNK_BYTES = 1 << 20 };
 
+enum { LDG_TABLES_MOST = 256 << 20 }; /* bytes */
+
 struct ldg_site {
   ldg_site *next;
   ldg_vendor *vendor;
@@ -23,7 +25,8 @@ struct ldg_site {
   pthread_cond_t returned;           /* a chunk was */
   void *upload;                      /* a stream for tables, NULL until there is one; it also waits for lanes that are gone */
   ldg_lru tables;
-  int64_t table_bytes;
+  int64_t table_bytes, table_most;   /* bytes of all, and from which on old ones go */
+  int64_t table_clock;               /* counts requests of tables */
   int chunks_made, chunks_free;
   char *chunk[LDG_CHUNKS];           /* those not lent */
   ldg_lane *lanes;                   /* all there are */
@@ -36,6 +39,8 @@ struct ldg_lane {
   ldg_lane *newer, *older;
   void *stream;
   bool tables;                       /* its kernels read some */
+  bool fused;                        /* cargos of a batch wait for their launch: other launches do not set `since` back */
+  _Atomic int64_t since;             /* the first request of a table that no launch has followed yet; 0: there is none */
   bool own;                          /* made here */
   void *event[LDG_MARKS];            /* behind the mark of that slot, which is n % LDG_MARKS; NULL until used */
   int64_t mark[LDG_MARKS];
@@ -49,6 +54,8 @@ static inline void ldg_site_leave(const ldg_site *s) { void *was; s->driver->con
 
 bool ldg_lane_recorded(const ldg_lane *l);       /* into a graph; in its context */
 int ldg_site_leave_lane(ldg_lane *l);            /* what its kernels still read is not evicted before they are done; in its context */
+
+void ldg_site_tables(ldg_lane *l, int64_t most);  /* for tests: as if there was so much room for tables */
 
 /* The functions of ldg_device, in the files of this folder. */
 int ldg_device_count(const ldg_device *d);
