@@ -237,7 +237,7 @@ static bool open_pools(bench_pools *p, place mem[2]) {
 static int measure(const bench_pools *p, ldg_model *m, double end) {
   int rounds = 0;
   double start = calibrate_now(), longest = 0;
-  for (int64_t *v = (int64_t *)m; v < (int64_t *)(m + 1); v++) *v = UNKNOWN;
+  for (int64_t *v = (int64_t *)m; v < m->kernel; v++) *v = UNKNOWN; /* behind it stand devices */
   memcpy(m->level, p->level, sizeof m->level);
   for (; rounds < ROUNDS_MIN || start + longest < end; rounds++) {
     copies(p, m), blocks(p, m), lists(p, m), transposes(p, m), odds(p, m);
@@ -298,10 +298,14 @@ int calibrate_machine(const char *path, double seconds) {
   if (!open_pools(&p, mem)) return fprintf(stderr, "lbench: there is not enough memory to calibrate\n"), 1;
   m = ldg_model_builtin();
   memcpy(p.level, m.level, sizeof p.level);
+  m.number[LDG_MODEL_LANES] = calibrate_lanes(&p);
+  const ldg_model which = m; /* says which kernels are measured from here on */
+  ldg_model_use(&which);
   p.call = calibrate_call(&p);
   const int rounds = measure(&p, &m, start + seconds * 1e9);
   finish(&m);
   calibrate_numbers(&p, &m);
+  ldg_model_use(NULL);
   const int status = save(&m, path);
   if (!status) printf("%d rounds, %.0f s\n", rounds, (calibrate_now() - start) / 1e9);
   place_close(&mem[0]), place_close(&mem[1]);

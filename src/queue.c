@@ -169,6 +169,11 @@ static const ldg_device *next_device(int *i) {
   return NULL;
 }
 
+bool ldg_queue_has_device(void) {
+  int i = 0;
+  return next_device(&i) != NULL;
+}
+
 /* The others are asked only when the memory or the token is none of this one's. */
 int ldg_queue_ipc_export(const void *at, lading_ipc *out) {
   int e = LADING_ERR_UNSUPPORTED, i = 0;

@@ -148,6 +148,40 @@ START_TEST(kinds_are_told) {
 }
 END_TEST
 
+/* ---- ways to pinned memory ---- */
+
+static void check_path(const char *force, int64_t copies) {
+  setenv("LADING_FORCE", force, 1); /* each test is a process of its own */
+  v = devices_open();
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_PINNED);
+  lading_work w = pack_work(&c);
+  char *want = malloc((size_t)c.mem.n), text[4000];
+  count_from_here();
+  OK(lading_enqueue(v.q, &w, NULL));
+  called("LaunchKernel", 1), called("MemcpyAsync", copies), called("MemAllocAsync", copies), called("MemFreeAsync", copies);
+  OK(lading_queue_sync(v.q));
+  check_packed(&c);
+  area_fill(&c.packed, 5);
+  memcpy(want, c.mem.copy, (size_t)c.mem.n);
+  OK(lading_unpack_op(c.type, 1, want, c.packed.copy + 8, 8, c.n - 4, LADING_SUM));
+  w = (lading_work){ .kind = LADING_WORK_UNPACK, .op = LADING_SUM, .dst_type = c.type, .dst_count = 1, .src = c.packed.at + 8, .dst = c.mem.at, .lo = 8, .hi = c.n - 4 };
+  OK(lading_enqueue(v.q, &w, NULL));
+  called("MemcpyAsync", 2 * copies);
+  OK(lading_queue_sync(v.q));
+  area_pull(&c.mem);
+  ck_assert(!memcmp(want, c.mem.copy, (size_t)c.mem.n));
+  ck_assert_int_gt(lading_explain(c.type, 1, text, sizeof text), 0);
+  ck_assert_ptr_nonnull(strstr(text, "into pinned memory: one-shot"));
+  free(want);
+  cargo_free(&c);
+  devices_close(&v);
+}
+
+START_TEST(one_shot) { check_path("one-shot", 0); }
+END_TEST
+START_TEST(staged) { check_path("staged", 1); }
+END_TEST
+
 /* ---- requests ---- */
 
 START_TEST(requests_in_order) {
@@ -467,6 +501,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, contiguous_is_one_copy, unknown_kinds_take_one_query_each,
-                    context_stays, kinds_are_told, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs,
+                    context_stays, kinds_are_told, one_shot, staged, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs,
                     members_of_several_kinds, through_chunks, calls_that_fail, device_lost, threads, waiting_holds_up_nobody);
 }

@@ -50,6 +50,24 @@ int ldg_device_copy(ldg_lane *l, void *dst, const void *src, int64_t n) {
   return e ? e : leave(l, l->site->vendor->copy(l->site->driver, dst, src, (size_t)n, l->stream));
 }
 
+int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out) {
+  typedef int function(ldg_address *at, size_t bytes, void *stream);
+  function *alloc = (function *)l->site->driver->scratch_alloc;
+  ldg_address at = 0;
+  if (!alloc || !l->site->driver->scratch_free) return LADING_ERR_UNSUPPORTED;
+  const int e = enter(l);
+  if (e) return e;
+  const int d = leave(l, alloc(&at, (size_t)bytes, l->stream));
+  if (!d) *out = (char *)(uintptr_t)at;
+  return d;
+}
+
+int ldg_device_scratch_free(ldg_lane *l, char *at) {
+  typedef int function(ldg_address at, void *stream);
+  const int e = enter(l);
+  return e ? e : leave(l, ((function *)l->site->driver->scratch_free)((uintptr_t)at, l->stream));
+}
+
 /* ---- the host's turn ---- */
 
 bool ldg_lane_recorded(const ldg_lane *l) {

@@ -61,6 +61,8 @@ bool ldg_device_reaches(const ldg_lane *l, lading_memkind kind);
 int ldg_device_copy(ldg_lane *l, void *dst, const void *src, int64_t n);
 int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
 int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo);
+int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out);
+int ldg_device_scratch_free(ldg_lane *l, char *at);
 int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out);
 int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg);
 int ldg_device_borrow(ldg_lane *l, ldg_chunk *out);
@@ -75,7 +77,7 @@ int ldg_device_ipc_close(const ldg_device *d, void *at);
 #define LDG_DEVICE_ROWS \
   .count = ldg_device_count, .query = ldg_device_query, .create = ldg_device_create, .wrap = ldg_device_wrap, .destroy = ldg_device_destroy, \
   .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .move = ldg_device_move, .transpose = ldg_device_transpose, \
-  .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back = ldg_device_give_back, .mark = ldg_device_mark, .watch = ldg_device_watch, \
+  .scratch = ldg_device_scratch, .scratch_free = ldg_device_scratch_free, .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back = ldg_device_give_back, .mark = ldg_device_mark, .watch = ldg_device_watch, \
   .passed = ldg_device_passed, .ipc_export = ldg_device_ipc_export, .ipc_open = ldg_device_ipc_open, .ipc_close = ldg_device_ipc_close
 
 #endif

@@ -30,6 +30,7 @@ static ldg_vendor vendor = {
     .context_get = "hipCtxGetCurrent", .context_device = "hipCtxGetDevice",
     .module_load = "hipModuleLoadData", .module_function = "hipModuleGetFunction", .launch = "hipModuleLaunchKernel",
     .memory_alloc = "hipMalloc", .memory_free = "hipFree", .memory_range = "hipMemGetAddressRange", .memory_copy = "hipMemcpyAsync",
+    .scratch_alloc = "hipMallocAsync", .scratch_free = "hipFreeAsync",
     .pinned_alloc = "hipHostMalloc", .pinned_free = "hipHostFree",
     .stream_create = "hipStreamCreateWithFlags", .stream_destroy = "hipStreamDestroy", .stream_sync = "hipStreamSynchronize",
     .stream_query = "hipStreamQuery", .stream_capturing = "hipStreamIsCapturing", .stream_context = "hipStreamGetDevice",
