@@ -110,6 +110,7 @@ else
 fi
 
 # ---- measure ----
+step calibrate 60 build-gpu/bench/lbench calibrate --device --backend "$backend" --out "$out/model"
 csv device-ddtbench device ddtbench
 csv device-tempi device tempi
 csv device-other device transpose comb ompi
