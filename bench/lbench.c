@@ -35,7 +35,7 @@ static const char usage[] =
     "\n"
     "  --filter REGEX   only problems whose name matches      --count N      items, for a type on the command line\n"
     "explain: --measure predicted and measured time of every strategy, by the options of time\n"
-    "calibrate: --out FILE  and not to the file that the library reads\n"
+    "calibrate: --out FILE  and not to the file that the library reads    --device  what the model knows of GPUs\n"
     "verify: --quick    small problems only                   --ranges N     random ranges per strategy (24)\n"
     "        --seed N   of the random bytes and ranges (1)\n"
     "copy:   the options of time but --csv, --segment, --floor and --peers\n"
@@ -113,6 +113,7 @@ static bool read_args(options *o, int argc, char **argv) {
   for (int i = 2; i < argc; i++) {
     char *arg = argv[i];
     if (strcmp(arg, "--quick") == 0) o->verify.quick = true;
+    else if (strcmp(arg, "--device") == 0) o->on_device = true;
     else if (strcmp(arg, "--measure") == 0) o->measured = true;
     else if (strcmp(arg, "--csv") == 0) o->csv = o->measure.floor = true;
     else if (strcmp(arg, "--floor") == 0) o->measure.floor = true;
@@ -447,7 +448,7 @@ int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   const bool read = read_args(&o, argc, argv);
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();
-  if (read && strcmp(o.mode, "calibrate") == 0) return calibrate_machine(o.out, CALIBRATE_SECONDS);
+  if (read && strcmp(o.mode, "calibrate") == 0) return o.on_device ? calibrate_device(o.backend, o.out) : calibrate_machine(o.out, CALIBRATE_SECONDS);
   const bool pairs = read && strcmp(o.mode, "copy") == 0;
   int status = pairs ? run_pairs(&o) : read && find_work(&w, &o) ? run(&o, &w) : 2;
   for (int i = 0; i < w.n; i++) suite_free(&w.suites[i]);
