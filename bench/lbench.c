@@ -2,6 +2,7 @@
 #include "batches.h"
 #include "calibrate.h"
 #include "calls.h"
+#include "on_device.h"
 #include "explain.h"
 #include "jit.h"
 #include "pairs.h"
@@ -31,6 +32,7 @@ static const char usage[] =
     "  copy      layout to layout, against packing and unpacking and loops by hand; WHAT: pairs, see suites/copy.pairs\n"
     "  jit       kernels compiled at run time: gains, commits, calls while a compiler runs; WHAT: lading-jit\n"
     "  batch     many requests at once on a device: fused, a launch each, a stream each, a graph; WHAT: cuda (or nothing) or hip\n"
+    "  ipc       two processes on one GPU: out of the other's memory directly, and packed, copied, unpacked\n"
     "  calibrate measures this machine for the planner's costs, in less than a minute\n"
     "\n"
     "WHAT is a suite (ddtbench, or a path to a .suite file), the name of a problem, a type such as 'vector(8,1,8,double)',\n"
@@ -38,7 +40,7 @@ static const char usage[] =
     "\n"
     "  --filter REGEX   only problems whose name matches      --count N      items, for a type on the command line\n"
     "explain: --measure predicted and measured time of every strategy, by the options of time\n"
-    "calibrate: --out FILE  and not to the file that the library reads\n"
+    "calibrate: --out FILE  and not to the file that the library reads    --device  what the model knows of GPUs\n"
     "verify: --quick    small problems only                   --ranges N     random ranges per strategy (24)\n"
     "        --seed N   of the random bytes and ranges (1)\n"
     "copy:   the options of time but --csv, --segment, --floor and --peers\n"
@@ -47,13 +49,16 @@ static const char usage[] =
     "        --cold N   N packed bytes between two uses of a buffer\n"
     "        --floor    the least time for the cache lines touched    --peers[=NAME,...]  other engines, in the same run\n"
     "        --peers-dir DIR  where their helpers are (peers/ beside lbench)\n"
+    "        --where device|pinned|host-to-device  in the memory of a GPU        --backend cuda|hip (cuda)\n"
     "\n"
     "exit status: 77 no device, 0 all is well, 1 verify found a mismatch, 2 a bad command line or problem\n";
 
 typedef struct options {
   const char *mode, *suites_dir;
   regex_t filter;
-  bool filtered, csv, with_peers, measured;
+  bool filtered, csv, with_peers, measured, on_device;
+  device_where where;
+  const char *backend;
   const char *peer_names, *peers_dir, *out;
   int64_t count;
   verify_options verify;
@@ -91,6 +96,8 @@ static bool read_option(options *o, const char *name, const char *value) {
     if (!o->filtered) refuse("--filter needs a regular expression");
     return o->filtered;
   }
+  if (strcmp(name, "--where") == 0 && value) return o->on_device = device_where_read(value, &o->where), o->on_device || refuse("no such place: %s", value) == 0;
+  if (strcmp(name, "--backend") == 0 && value) return o->backend = value, true;
   if (strcmp(name, "--out") == 0 && value) return o->out = value, true;
   if (strcmp(name, "--suites") == 0 && value) return o->suites_dir = value, true;
   if (strcmp(name, "--peers-dir") == 0 && value) return o->peers_dir = value, o->with_peers = true;
@@ -111,6 +118,7 @@ static bool read_args(options *o, int argc, char **argv) {
   for (int i = 2; i < argc; i++) {
     char *arg = argv[i];
     if (strcmp(arg, "--quick") == 0) o->verify.quick = true;
+    else if (strcmp(arg, "--device") == 0) o->on_device = true;
     else if (strcmp(arg, "--measure") == 0) o->measured = true;
     else if (strcmp(arg, "--csv") == 0) o->csv = o->measure.floor = true;
     else if (strcmp(arg, "--floor") == 0) o->measure.floor = true;
@@ -349,10 +357,10 @@ static int each_problem(const options *o, const suite *s, do_problem *fn, void *
   return status;
 }
 
-static int run_plain(const options *o, const work *w, do_problem *fn, int *done) {
+static int run_plain(const options *o, const work *w, do_problem *fn, void *arg, int *done) {
   int status = 0;
   for (int i = 0; i < w->n; i++) {
-    int rc = each_problem(o, &w->suites[i], fn, NULL, done);
+    int rc = each_problem(o, &w->suites[i], fn, arg, done);
     status = rc > status ? rc : status;
   }
   return status;
@@ -399,6 +407,35 @@ static int run_time(const options *o, const work *w, int *done) {
   return status;
 }
 
+static int timed_on_device(const options *o, problem *p, void *arg) {
+  device *on = arg;
+  device_row row;
+  char why[200];
+  if (!device_measure(on, p, &o->measure, &row, why, sizeof why)) fprintf(stderr, "%s skipped: %s\n", p->name, why);
+  else device_report_row(on, p, &row, o->csv);
+  return row.note[0] != 0;
+}
+
+static int run_device(const options *o, const work *w, int *done) {
+  char why[200];
+  device *on = device_open(o->backend, o->where, why, sizeof why);
+  if (!on) return refuse("%s", why);
+  device_report_header(on, o->csv);
+  const int status = run_plain(o, w, timed_on_device, on, done);
+  device_close(on);
+  return status;
+}
+
+static int exchanged(const options *o, problem *p, void *arg) {
+  (void)arg;
+  return !device_ipc(o->backend, p, o->csv);
+}
+
+static int run_ipc(const options *o, const work *w, int *done) {
+  device_ipc_header(o->csv);
+  return run_plain(o, w, exchanged, NULL, done);
+}
+
 static int run_pairs(options *o) {
   find_suites_dir(o);
   return pairs_run(&(pairs_options){ &o->measure, o->filtered ? &o->filter : NULL, o->suites_dir, o->what, o->n_what });
@@ -412,8 +449,9 @@ static int run_batches(options *o) {
 static int run(const options *o, const work *w) {
   int done = 0, status;
   if (strcmp(o->mode, "verify") == 0) status = run_verify(o, w, &done);
-  else if (strcmp(o->mode, "time") == 0) status = run_time(o, w, &done);
-  else status = run_plain(o, w, strcmp(o->mode, "explain") == 0 ? explain : dump, &done);
+  else if (strcmp(o->mode, "time") == 0) status = o->on_device ? run_device(o, w, &done) : run_time(o, w, &done);
+  else if (strcmp(o->mode, "ipc") == 0) status = run_ipc(o, w, &done);
+  else status = run_plain(o, w, strcmp(o->mode, "explain") == 0 ? explain : dump, NULL, &done);
   return done || status ? status : refuse("no problem matches --filter");
 }
 
@@ -425,21 +463,23 @@ static int run_jit(const options *o) {
 }
 
 static bool is_mode(const char *s) {
-  return strcmp(s, "explain") == 0 || strcmp(s, "dump") == 0 || strcmp(s, "verify") == 0 || strcmp(s, "time") == 0 ||
-         strcmp(s, "copy") == 0 || strcmp(s, "calls") == 0 || strcmp(s, "jit") == 0 || strcmp(s, "calibrate") == 0 || strcmp(s, "batch") == 0;
+  static const char *const modes[] = { "explain", "dump", "verify", "time", "calls", "copy", "jit", "batch", "ipc", "calibrate" };
+  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
+    if (strcmp(s, modes[i]) == 0) return true;
+  return false;
 }
 
 int main(int argc, char **argv) {
-  options o = { .count = 1, .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
+  options o = { .count = 1, .backend = "cuda", .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   o.mode = argv[1];
-  if (!is_mode(o.mode)) return refuse("'%s' is no mode; use explain, dump, verify, time, calls, copy, jit, batch or calibrate", o.mode);
+  if (!is_mode(o.mode)) return refuse("'%s' is no mode; lbench --help names them", o.mode);
   setvbuf(stdout, NULL, _IOLBF, 0);
   const bool read = read_args(&o, argc, argv);
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();
   if (read && strcmp(o.mode, "jit") == 0) return run_jit(&o);
-  if (read && strcmp(o.mode, "calibrate") == 0) return calibrate_machine(o.out, CALIBRATE_SECONDS);
+  if (read && strcmp(o.mode, "calibrate") == 0) return o.on_device ? calibrate_device(o.backend, o.out) : calibrate_machine(o.out, CALIBRATE_SECONDS);
   if (read && strcmp(o.mode, "batch") == 0) return run_batches(&o);
   const bool pairs = read && strcmp(o.mode, "copy") == 0;
   int status = pairs ? run_pairs(&o) : read && find_work(&w, &o) ? run(&o, &w) : 2;
