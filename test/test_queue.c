@@ -444,6 +444,34 @@ START_TEST(calls_that_fail) {
 }
 END_TEST
 
+/* Every allocation fails once: an error, or work that is done all the same. */
+START_TEST(no_memory) {
+  v = devices_open();
+  for (int k = 0; k < 3; k++) {
+    const lading_memkind mem = k == 1 ? LADING_MEM_HOST : LADING_MEM_DEVICE;
+    int e = LADING_ERR_NOMEM;
+    for (int n = 0; e && n < 100; n++) {
+      char list[80];
+      snprintf(list, sizeof list, "indexed([2,1,%d],[5,0,9],%s)", 100 + n, k == 2 ? "long_double" : "int"); /* a table of its own */
+      cargo c = cargo_new(list, mem, LADING_MEM_DEVICE);
+      lading_work w = pack_work(&c);
+      if (k == 2) w.op = LADING_SUM;
+      const int64_t live = ldg_alloc_live();
+      ldg_alloc_fail(n);
+      e = lading_enqueue(v.q, &w, NULL);
+      ldg_alloc_fail(-1);
+      OK(lading_queue_sync(v.q));
+      ck_assert(e == LADING_OK || e == LADING_ERR_NOMEM);
+      if (e) ck_assert_int_le(ldg_alloc_live() - live, 20); /* what the type has made of itself */
+      else if (k < 2) check_packed(&c);
+      cargo_free(&c);
+    }
+    OK(e);
+  }
+  devices_close(&v);
+}
+END_TEST
+
 START_TEST(device_lost) {
   v = devices_open();
   if (v.d->fake) {
@@ -543,5 +571,5 @@ int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, contiguous_is_one_copy, unknown_kinds_take_one_query_each,
                     context_stays, kinds_are_told, tables_come_and_go, one_shot, staged, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs,
-                    members_of_several_kinds, through_chunks, calls_that_fail, device_lost, threads, waiting_holds_up_nobody);
+                    members_of_several_kinds, through_chunks, calls_that_fail, no_memory, device_lost, threads, waiting_holds_up_nobody);
 }
