@@ -11,7 +11,7 @@
 #include "cargo.h"
 #include "nest.h"
 
-#define LDG_JOB_OWN 16
+#define LDG_JOB_OWN 20
 
 typedef struct ldg_job ldg_job;
 /* Runs n iterations of the outermost dim from i0 on. If it is strided, src and dst are the places of iteration i0, which is
@@ -88,6 +88,9 @@ struct ldg_device {
   int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
   /* a NARROW move, a unit a block, dim[0] dense at the source and dim[1] at the destination */
   int (*transpose)(ldg_lane *l, const ldg_cargo *cargo);
+  /* Device memory for what is enqueued between the two; ERR_UNSUPPORTED: the driver has none in the order of streams */
+  int (*scratch)(ldg_lane *l, int64_t bytes, char **out);
+  int (*scratch_free)(ldg_lane *l, char *at);
   /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and kept */
   int (*table)(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out);
   /* The next two are ERR_UNSUPPORTED while the lane's stream is recorded into a graph */

@@ -195,7 +195,7 @@ static void excess(int64_t *odd, const int64_t *even, int points) {
 }
 
 /* Noise only adds, so a value above one of more bytes or of a larger footprint was disturbed, and takes that one. */
-static void settle(int64_t *v, int rows, int points) {
+void calibrate_settle(int64_t *v, int rows, int points) {
   for (int r = rows - 1; r >= 0; r--)
     for (int e = points - 1; e >= 0; e--) {
       if (e + 1 < points) v[r * points + e] = ldg_min(v[r * points + e], v[r * points + e + 1]);
@@ -211,11 +211,11 @@ static void fill_widths(ldg_model *m) {
 
 static void finish(ldg_model *m) {
   fill_widths(m);
-  settle(m->copy, 1, LDG_MODEL_COPIES);
-  settle(m->transpose, LDG_MODEL_LEVELS, LDG_MODEL_WIDTHS);
+  calibrate_settle(m->copy, 1, LDG_MODEL_COPIES);
+  calibrate_settle(m->transpose, LDG_MODEL_LEVELS, LDG_MODEL_WIDTHS);
   for (int i = 0; i < LDG_MODEL_SIDES * LDG_MODEL_STRIDES; i++)
-    settle(m->block + i * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS, LDG_MODEL_LEVELS, LDG_MODEL_BLOCKS);
-  for (int i = 0; i < LDG_MODEL_SIDES; i++) settle(m->list + i * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS, LDG_MODEL_LEVELS, LDG_MODEL_BLOCKS);
+    calibrate_settle(m->block + i * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS, LDG_MODEL_LEVELS, LDG_MODEL_BLOCKS);
+  for (int i = 0; i < LDG_MODEL_SIDES; i++) calibrate_settle(m->list + i * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS, LDG_MODEL_LEVELS, LDG_MODEL_BLOCKS);
   for (int side = 0; side < LDG_MODEL_SIDES; side++)
     excess(m->odd + side * LDG_MODEL_BLOCKS, m->block + side * LDG_MODEL_STRIDES * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS, LDG_MODEL_BLOCKS);
   excess(m->odd + LDG_MODEL_ODD_TRANSPOSE * LDG_MODEL_BLOCKS, m->transpose, LDG_MODEL_WIDTHS);
@@ -237,7 +237,7 @@ static bool open_pools(bench_pools *p, place mem[2]) {
 static int measure(const bench_pools *p, ldg_model *m, double end) {
   int rounds = 0;
   double start = calibrate_now(), longest = 0;
-  for (int64_t *v = (int64_t *)m; v < (int64_t *)(m + 1); v++) *v = UNKNOWN;
+  for (int64_t *v = (int64_t *)m; v < m->kernel; v++) *v = UNKNOWN; /* behind it stand devices */
   memcpy(m->level, p->level, sizeof m->level);
   for (; rounds < ROUNDS_MIN || start + longest < end; rounds++) {
     copies(p, m), blocks(p, m), lists(p, m), transposes(p, m), odds(p, m);
@@ -272,7 +272,7 @@ static bool write_file(const char *path, const char *text, size_t n) {
   return false;
 }
 
-static int save(const ldg_model *m, const char *path) {
+int calibrate_save(const ldg_model *m, const char *path) {
   static char text[LDG_MODEL_TEXT_MAX];
   char line[LDG_CPU_LINE], own[4096];
   ldg_text t;
@@ -298,11 +298,15 @@ int calibrate_machine(const char *path, double seconds) {
   if (!open_pools(&p, mem)) return fprintf(stderr, "lbench: there is not enough memory to calibrate\n"), 1;
   m = ldg_model_builtin();
   memcpy(p.level, m.level, sizeof p.level);
+  m.number[LDG_MODEL_LANES] = calibrate_lanes(&p);
+  const ldg_model which = m; /* says which kernels are measured from here on */
+  ldg_model_use(&which);
   p.call = calibrate_call(&p);
   const int rounds = measure(&p, &m, start + seconds * 1e9);
   finish(&m);
   calibrate_numbers(&p, &m);
-  const int status = save(&m, path);
+  ldg_model_use(NULL);
+  const int status = calibrate_save(&m, path);
   if (!status) printf("%d rounds, %.0f s\n", rounds, (calibrate_now() - start) / 1e9);
   place_close(&mem[0]), place_close(&mem[1]);
   return status;

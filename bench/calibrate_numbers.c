@@ -178,6 +178,27 @@ static int prefetch_ahead(const bench_pools *p) {
   return distances[best];
 }
 
+/* ---- lanes ------------------------------------------------------------------------------------------------------------- */
+
+/* Blocks of 2, 4 and 8 bytes out of lines of their own, in cache, by both kernels. */
+int64_t calibrate_lanes(const bench_pools *p) {
+  double ns[2] = { 0, 0 };
+  for (int lanes = 0; lanes < 2; lanes++) {
+    const ldg_model *before = ldg_model_get();
+    ldg_model m = *before;
+    m.number[LDG_MODEL_LANES] = lanes;
+    ldg_model_use(&m);
+    for (int64_t b = 2; b <= 8; b *= 2) {
+      const ldg_nest nest = { .block = b, .nd = 1, .dim = { { 240, 64, b } } };
+      double least = 1e9;
+      for (int i = 0; i < 40; i++) least = fmin(least, of_nest(p, &nest, "block"));
+      ns[lanes] += least;
+    }
+    ldg_model_use(before);
+  }
+  return ns[1] < 0.97 * ns[0];
+}
+
 /* ---- long blocks ------------------------------------------------------------------------------------------------------- */
 
 /* A whole run of n bytes by the dense kernel, with these thresholds. The model in use is put aside for that. */
@@ -187,9 +208,10 @@ static double run_ns(const bench_pools *p, const ldg_model *m, int64_t libc, int
   const ldg_nest one = { .block = n, .nd = 1, .dim = { { 1, n, n } } };
   double least = 1e18;
   other.number[LDG_MODEL_LIBC] = libc, other.number[LDG_MODEL_STREAM] = stream;
+  const ldg_model *before = ldg_model_get();
   ldg_model_use(&other);
   ldg_plan_nest(&j, &one, "memcpy", NULL);
-  ldg_model_use(NULL);
+  ldg_model_use(before);
   for (int i = 0; i < 6; i++) {
     const int64_t reps = ldg_max(1, ((int64_t)1 << 18) / n);
     const double start = calibrate_now();

@@ -15,7 +15,7 @@
 
 typedef struct marks {
   uint64_t *bits;           /* one a line of the array; NULL: only the last line is remembered */
-  int64_t last, lines, bytes;
+  int64_t last, lines, bytes, line;
 } marks;
 
 static void mark(marks *m, int64_t line) {
@@ -35,7 +35,7 @@ static void mark_runs(marks *m, const ldg_rep *items, int64_t zero, int64_t from
   int64_t off, len;
   ldg_cursor_seek(&c, items, from);
   while (runs-- > 0 && ldg_cursor_run(&c, &off, &len)) {
-    for (int64_t line = (off - zero) / FLOOR_LINE; line <= (off + len - 1 - zero) / FLOOR_LINE; line++) mark(m, line);
+    for (int64_t line = (off - zero) / m->line; line <= (off + len - 1 - zero) / m->line; line++) mark(m, line);
     m->bytes += len;
   }
 }
@@ -44,9 +44,9 @@ static void mark_samples(marks *m, const problem *p, const ldg_rep *items, int64
   for (int64_t i = 0; i < WINDOWS; i++) mark_runs(m, items, zero, p->size / WINDOWS * i, RUNS_MAX / WINDOWS);
 }
 
-static int64_t array_lines(const problem *p, const ldg_rep *items) {
-  const int64_t zero = p->lo - p->shift, all = (p->hi - zero) / FLOOR_LINE + 1; /* see place_open: there a page starts */
-  marks m = { .last = -1 };
+static int64_t array_lines(const problem *p, const ldg_rep *items, int64_t line) {
+  const int64_t zero = p->lo - p->shift, all = (p->hi - zero) / line + 1; /* see place_open: there a page starts */
+  marks m = { .last = -1, .line = line };
   if (p->hi - zero <= BITMAP_SPAN) m.bits = bench_alloc((all / 64 + 1) * 8);
   if (p->runs <= RUNS_MAX) mark_runs(&m, items, zero, 0, RUNS_MAX);
   else mark_samples(&m, p, items, zero);
@@ -55,10 +55,10 @@ static int64_t array_lines(const problem *p, const ldg_rep *items) {
   return ldg_min(m.lines, all);
 }
 
-int64_t floor_lines(const problem *p) {
+int64_t floor_lines(const problem *p, int64_t line) {
   ldg_rep items;
   if (!p->size || ldg_rep_repeat_in(&items, p->count, p->info.extent, p->type->rep) != LADING_OK) return 0;
-  return array_lines(p, &items) + (p->size + FLOOR_LINE - 1) / FLOOR_LINE;
+  return array_lines(p, &items, line) + (p->size + line - 1) / line;
 }
 
 /* ---- memcpy ------------------------------------------------------------------------------------------------------- */

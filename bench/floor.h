@@ -7,9 +7,9 @@
 
 #define FLOOR_LINE 64
 
-/* Distinct 64-byte lines that moving the whole message touches, on both sides. Exact up to 2^22 runs, else estimated from
+/* Distinct lines of `line` bytes that moving the whole message touches, on both sides. Exact up to 2^22 runs, else estimated from
  * samples of them; in arrays beyond 16 GiB only lines of consecutive runs count once. */
-int64_t floor_lines(const problem *p);
+int64_t floor_lines(const problem *p, int64_t line);
 /* The time of a memcpy from half as many lines to the other half, in as many copies as `like` has: the fastest so far of its
  * class of sizes. */
 double floor_traffic_ns(const sampler *like, int64_t lines, int samples);

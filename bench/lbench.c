@@ -2,6 +2,7 @@
 #include "batches.h"
 #include "calibrate.h"
 #include "calls.h"
+#include "on_device.h"
 #include "explain.h"
 #include "pairs.h"
 #include "place.h"
@@ -28,7 +29,7 @@ static const char usage[] =
     "  time      pack and unpack against the hand-written loop and memcpy\n"
     "  calls     what calls take that move nothing or little: types made, segments found, a few bytes\n"
     "  copy      layout to layout, against packing and unpacking and loops by hand; WHAT: pairs, see suites/copy.pairs\n"
-    "  batch     many requests at once on a device: fused, a launch each, a stream each, a graph; WHAT: cuda (or nothing) or hip\n"
+    "  batch     many requests at once on a device: fused, a launch each, a stream each, a graph\n"
     "  calibrate measures this machine for the planner's costs, in less than a minute\n"
     "\n"
     "WHAT is a suite (ddtbench, or a path to a .suite file), the name of a problem, a type such as 'vector(8,1,8,double)',\n"
@@ -36,7 +37,7 @@ static const char usage[] =
     "\n"
     "  --filter REGEX   only problems whose name matches      --count N      items, for a type on the command line\n"
     "explain: --measure predicted and measured time of every strategy, by the options of time\n"
-    "calibrate: --out FILE  and not to the file that the library reads\n"
+    "calibrate: --out FILE  and not to the file that the library reads    --device  what the model knows of GPUs\n"
     "verify: --quick    small problems only                   --ranges N     random ranges per strategy (24)\n"
     "        --seed N   of the random bytes and ranges (1)\n"
     "copy:   the options of time but --csv, --segment, --floor and --peers\n"
@@ -45,13 +46,16 @@ static const char usage[] =
     "        --cold N   N packed bytes between two uses of a buffer\n"
     "        --floor    the least time for the cache lines touched    --peers[=NAME,...]  other engines, in the same run\n"
     "        --peers-dir DIR  where their helpers are (peers/ beside lbench)\n"
+    "        --where device|pinned|host-to-device  in the memory of a GPU        --backend cuda|hip (cuda)\n"
     "\n"
     "exit status: 77 no device, 0 all is well, 1 verify found a mismatch, 2 a bad command line or problem\n";
 
 typedef struct options {
   const char *mode, *suites_dir;
   regex_t filter;
-  bool filtered, csv, with_peers, measured;
+  bool filtered, csv, with_peers, measured, on_device;
+  device_where where;
+  const char *backend;
   const char *peer_names, *peers_dir, *out;
   int64_t count;
   verify_options verify;
@@ -89,6 +93,8 @@ static bool read_option(options *o, const char *name, const char *value) {
     if (!o->filtered) refuse("--filter needs a regular expression");
     return o->filtered;
   }
+  if (strcmp(name, "--where") == 0 && value) return o->on_device = device_where_read(value, &o->where), o->on_device || refuse("no such place: %s", value) == 0;
+  if (strcmp(name, "--backend") == 0 && value) return o->backend = value, true;
   if (strcmp(name, "--out") == 0 && value) return o->out = value, true;
   if (strcmp(name, "--suites") == 0 && value) return o->suites_dir = value, true;
   if (strcmp(name, "--peers-dir") == 0 && value) return o->peers_dir = value, o->with_peers = true;
@@ -109,6 +115,7 @@ static bool read_args(options *o, int argc, char **argv) {
   for (int i = 2; i < argc; i++) {
     char *arg = argv[i];
     if (strcmp(arg, "--quick") == 0) o->verify.quick = true;
+    else if (strcmp(arg, "--device") == 0) o->on_device = true;
     else if (strcmp(arg, "--measure") == 0) o->measured = true;
     else if (strcmp(arg, "--csv") == 0) o->csv = o->measure.floor = true;
     else if (strcmp(arg, "--floor") == 0) o->measure.floor = true;
@@ -347,10 +354,10 @@ static int each_problem(const options *o, const suite *s, do_problem *fn, void *
   return status;
 }
 
-static int run_plain(const options *o, const work *w, do_problem *fn, int *done) {
+static int run_plain(const options *o, const work *w, do_problem *fn, void *arg, int *done) {
   int status = 0;
   for (int i = 0; i < w->n; i++) {
-    int rc = each_problem(o, &w->suites[i], fn, NULL, done);
+    int rc = each_problem(o, &w->suites[i], fn, arg, done);
     status = rc > status ? rc : status;
   }
   return status;
@@ -397,6 +404,25 @@ static int run_time(const options *o, const work *w, int *done) {
   return status;
 }
 
+static int timed_on_device(const options *o, problem *p, void *arg) {
+  device *on = arg;
+  device_row row;
+  char why[200];
+  if (!device_measure(on, p, &o->measure, &row, why, sizeof why)) fprintf(stderr, "%s skipped: %s\n", p->name, why);
+  else device_report_row(on, p, &row, o->csv);
+  return row.note[0] != 0;
+}
+
+static int run_device(const options *o, const work *w, int *done) {
+  char why[200];
+  device *on = device_open(o->backend, o->where, why, sizeof why);
+  if (!on) return refuse("%s", why);
+  device_report_header(on, o->csv);
+  const int status = run_plain(o, w, timed_on_device, on, done);
+  device_close(on);
+  return status;
+}
+
 static int run_pairs(options *o) {
   find_suites_dir(o);
   return pairs_run(&(pairs_options){ &o->measure, o->filtered ? &o->filter : NULL, o->suites_dir, o->what, o->n_what });
@@ -404,14 +430,14 @@ static int run_pairs(options *o) {
 
 static int run_batches(options *o) {
   find_suites_dir(o);
-  return batches_time(o->n_what ? o->what[0] : "cuda", o->suites_dir, o->csv);
+  return batches_time(o->backend, o->suites_dir, o->csv);
 }
 
 static int run(const options *o, const work *w) {
   int done = 0, status;
   if (strcmp(o->mode, "verify") == 0) status = run_verify(o, w, &done);
-  else if (strcmp(o->mode, "time") == 0) status = run_time(o, w, &done);
-  else status = run_plain(o, w, strcmp(o->mode, "explain") == 0 ? explain : dump, &done);
+  else if (strcmp(o->mode, "time") == 0) status = o->on_device ? run_device(o, w, &done) : run_time(o, w, &done);
+  else status = run_plain(o, w, strcmp(o->mode, "explain") == 0 ? explain : dump, NULL, &done);
   return done || status ? status : refuse("no problem matches --filter");
 }
 
@@ -421,7 +447,7 @@ static bool is_mode(const char *s) {
 }
 
 int main(int argc, char **argv) {
-  options o = { .count = 1, .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
+  options o = { .count = 1, .backend = "cuda", .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   o.mode = argv[1];
@@ -429,7 +455,7 @@ int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   const bool read = read_args(&o, argc, argv);
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();
-  if (read && strcmp(o.mode, "calibrate") == 0) return calibrate_machine(o.out, CALIBRATE_SECONDS);
+  if (read && strcmp(o.mode, "calibrate") == 0) return o.on_device ? calibrate_device(o.backend, o.out) : calibrate_machine(o.out, CALIBRATE_SECONDS);
   if (read && strcmp(o.mode, "batch") == 0) return run_batches(&o);
   const bool pairs = read && strcmp(o.mode, "copy") == 0;
   int status = pairs ? run_pairs(&o) : read && find_work(&w, &o) ? run(&o, &w) : 2;

@@ -163,7 +163,7 @@ bool measure_problem(const problem *p, const measure_options *o, peers *rivals, 
   memset(row, 0, sizeof *row);
   s.copies = sampler_copies(p, o->cold, 1 + (rivals ? rivals->n : 0));
   if (!s.copies) return snprintf(why, cap, "needs more memory than there is"), false;
-  if (o->floor) row->lines = floor_lines(p);
+  if (o->floor) row->lines = floor_lines(p, FLOOR_LINE);
   const double traffic_ns = o->floor ? floor_traffic_ns(&s, row->lines, samples) : 0;
   if (lading_type_commit(p->type) != LADING_OK || !sampler_open(&s, true)) return snprintf(why, cap, "its memory cannot be mapped"), false;
   open_peers(&s, rivals, row);

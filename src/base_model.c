@@ -8,9 +8,11 @@
 /* Where the makers of processors differ (libraries' memcpy, stores past the caches), a table measured on another one's misleads. */
 static const ldg_model builtin_intel = {
 #include "base_model_intel.inc"
+#include "base_model_device.inc"
 };
 static const ldg_model builtin_amd = {
 #include "base_model_amd.inc"
+#include "base_model_device.inc"
 };
 static const ldg_model *builtin(void) { return ldg_cpu_by_amd() ? &builtin_amd : &builtin_intel; }
 
@@ -102,11 +104,21 @@ static double on_grid(const int64_t *rows, int points, int64_t x, const int64_t 
 
 double ldg_model_footprint(int level) { return (double)ldg_model_get()->level[level]; }
 
-double ldg_model_copy(int64_t bytes) {
-  const ldg_model *m = ldg_model_get();
-  const int64_t last = (int64_t)1 << (LDG_MODEL_COPIES - 1);
-  const double ps = along(m->copy, on_powers(bytes, LDG_MODEL_COPIES));
-  return bytes > last ? ps * 1e-3 * ((double)bytes / (double)last) : ps * 1e-3;
+/* ns by one row of `points` powers of two */
+static double on_row(const int64_t *row, int points, int64_t x) {
+  const int64_t last = (int64_t)1 << (points - 1);
+  const double ps = along(row, on_powers(x, points));
+  return x > last ? ps * 1e-3 * ((double)x / (double)last) : ps * 1e-3;
+}
+
+double ldg_model_copy(int64_t bytes) { return on_row(ldg_model_get()->copy, LDG_MODEL_COPIES, bytes); }
+
+double ldg_model_kernel(int place, int side, int64_t block) {
+  return on_row(ldg_model_get()->kernel + (place * LDG_MODEL_SIDES + side) * LDG_MODEL_BLOCKS, LDG_MODEL_BLOCKS, block);
+}
+
+double ldg_model_transfer(int way, int64_t bytes) {
+  return on_row(ldg_model_get()->transfer + way * LDG_MODEL_COPIES, LDG_MODEL_COPIES, bytes);
 }
 
 double ldg_model_block(int side, int stride, int64_t block, double footprint) {

@@ -46,6 +46,16 @@ static void through_tile(const move *m, int64_t lo, int64_t hi) {
   }
 }
 
+/* Piece by piece where the lists agree; where they do not, a tile, and then another try. */
+static void move_lists(const move *m, const part *a, const part *b, int64_t lo, int64_t hi) {
+  while (lo < hi) {
+    lo = a->lo + ldg_exec_zip_alike(a->rep, ldg_at(m->src->base, a->off), b->rep, ldg_at(m->dst->base, b->off), lo - a->lo, hi - a->lo);
+    const int64_t end = ldg_min(hi, lo + TILE);
+    through_tile(m, lo, end);
+    lo = end;
+  }
+}
+
 /* Is it found row by row, or in long pieces? */
 static bool zips(const ldg_rep *r) {
   while (r->kind <= LDG_BLOCKS && !r->psum && r->child && r->child->runs > 1) r = r->child;
@@ -64,6 +74,7 @@ static void move_part(move *m, const part *a, const part *b, int64_t lo, int64_t
   else if (b->rep->runs == 1) ldg_exec(m->sp, m->src->count, LDG_PACK, m->src->base, ldg_at(dst, b->rep->first + lo - b->lo), lo, hi);
   else if (a->lo == b->lo && ldg_exec_nest(&m->chain, &s, &d, lo - a->lo, hi - a->lo)) return;
   else if (zips(a->rep) && zips(b->rep)) zip(m, lo, hi);
+  else if (a->lo == b->lo && ldg_exec_is_list(a->rep) && ldg_exec_is_list(b->rep)) move_lists(m, a, b, lo, hi);
   else through_tile(m, lo, hi);
 }
 

@@ -21,6 +21,12 @@ bool ldg_exec_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, int64
 /* Stream bytes [lo, hi) from one layout to the other, in stream order. */
 void ldg_exec_zip(const ldg_rep *sr, const char *src, const ldg_rep *dr, const char *dst, int64_t lo, int64_t hi);
 
+/* Is it a list of blocks that have lengths of their own, so psum is there, each in one piece? */
+bool ldg_exec_is_list(const ldg_rep *r);
+
+/* Of two such lists, from lo on as long as their blocks coincide in the stream; how far that was, at most hi. */
+int64_t ldg_exec_zip_alike(const ldg_rep *sr, const char *src, const ldg_rep *dr, const char *dst, int64_t lo, int64_t hi);
+
 /* Iterations [i0, i0 + n) of a nest, as ldg_run does it. */
 void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n);
 

@@ -171,6 +171,35 @@ static int64_t zip_pieces(feed *a, feed *b, int64_t left) {
   return done;
 }
 
+/* ---- two lists ---- */
+
+bool ldg_exec_is_list(const ldg_rep *r) {
+  return r->kind == LDG_BLOCKS && r->psum && r->child->runs == 1 && (!r->cnt || r->stride == r->child->size);
+}
+
+/* How many entries of both lists end at the same bytes, up to n; compared by the C library as far as they do. */
+static int64_t alike_entries(const int64_t *a, const int64_t *b, int64_t n) {
+  enum { MANY = 32 };
+  int64_t k = 0;
+  while (k + MANY <= n && !memcmp(a + k, b + k, MANY * sizeof *a)) k += MANY;
+  while (k < n && a[k] == b[k]) k++;
+  return k;
+}
+
+int64_t ldg_exec_zip_alike(const ldg_rep *sr, const char *src, const ldg_rep *dr, const char *dst, int64_t lo, int64_t hi) {
+  const int64_t i = ldg_rep_find(sr->psum, sr->n, lo), j = ldg_rep_find(dr->psum, dr->n, lo);
+  if (sr->psum[i] != lo || dr->psum[j] != lo) return lo;
+  const int64_t last = hi == sr->psum[sr->n] ? sr->n : ldg_rep_find(sr->psum, sr->n, hi); /* of the entries that end by hi */
+  const int64_t n = alike_entries(sr->psum + i + 1, dr->psum + j + 1, ldg_min(last - i, dr->n - j));
+  if (n < PLANNED_MIN) return lo;
+  ldg_nest nest = { .block = 1, .nd = 1, .dim = { { n, 0, 0 } }, .at = sr->at + i, .psum = sr->psum + i, .at2 = dr->at + j,
+                    .span = sr->hi - sr->lo, .ordered = true };
+  ldg_job job;
+  ldg_plan_nest(&job, &nest, NULL, NULL);
+  job.run(&job, ldg_at(src, sr->child->first), ldg_at((char *)(uintptr_t)dst, dr->child->first), 0, n);
+  return sr->psum[i + n];
+}
+
 static void open_feed(feed *f, const ldg_rep *r, const char *base, int64_t lo) {
   f->base = base;
   ldg_cursor_seek(&f->c, r, lo);

@@ -9,7 +9,7 @@ bool ldg_nest_of(const ldg_rep *r, ldg_nest *n) {
   for (; leaf->kind == LDG_REPEAT; leaf = leaf->child) depth++;
   if (leaf->kind != LDG_BYTES || depth > LDG_DIMS) return false;
   memset(n, 0, offsetof(ldg_nest, dim));
-  n->at = n->psum = NULL, n->at4 = NULL, n->list = LDG_LIST_SRC;
+  n->at = n->psum = n->at2 = NULL, n->at4 = NULL, n->list = LDG_LIST_SRC;
   n->block = leaf->n, n->nd = depth;
   for (int i = depth - 1; i >= 0; i--, r = r->child) n->dim[i] = (ldg_dim){ r->n, r->stride, r->child->size };
   return true;
@@ -34,7 +34,7 @@ bool ldg_nest_of_list(const ldg_rep *r, ldg_nest *n) {
   const int64_t block = list->kind == LDG_BLOCKS ? list->child->n : 1;
   memset(n, 0, offsetof(ldg_nest, dim));
   n->block = block, n->nd = depth + 1, n->list = LDG_LIST_SRC;
-  n->at = list->at, n->psum = list->psum, n->at4 = NULL, n->span = list->hi - list->lo;
+  n->at = list->at, n->psum = list->psum, n->at2 = NULL, n->at4 = NULL, n->span = list->hi - list->lo;
   n->dim[0] = (ldg_dim){ list->n, 0, block };
   for (int i = depth; i >= 1; i--, r = r->child) n->dim[i] = (ldg_dim){ r->n, r->stride, r->child->size };
   return true;

@@ -36,6 +36,10 @@ static bool find(const char *name, const ldg_device **out) {
 }
 
 bool ldg_queue_is_host(const lading_queue *q) { return !q->dev; }
+const ldg_device *ldg_queue_device_of(const char *backend) {
+  const ldg_device *dev = NULL;
+  return find(backend, &dev) ? dev : NULL;
+}
 
 int ldg_queue_device_count(const char *backend, int *n) {
   const ldg_device *dev = NULL;
@@ -178,20 +182,30 @@ static const ldg_device *next_device(int *i) {
   return NULL;
 }
 
+bool ldg_queue_has_device(void) {
+  int i = 0;
+  return next_device(&i) != NULL;
+}
+
+/* The others are asked only when the memory or the token is none of this one's. */
 int ldg_queue_ipc_export(const void *at, lading_ipc *out) {
-  int e = LADING_ERR_DEVICE, i = 0;
-  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_export(d, at, out);
+  int e = LADING_ERR_UNSUPPORTED, i = 0;
+  const ldg_device *d = next_device(&i);
+  if (!d) return LADING_ERR_DEVICE;
+  for (; d && e == LADING_ERR_UNSUPPORTED; d = next_device(&i)) e = d->ipc_export(d, at, out);
   return e;
 }
 
 int ldg_queue_ipc_open(const lading_ipc *token, void **out) {
-  int e = LADING_ERR_DEVICE, i = 0;
-  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_open(d, token, out);
+  int e = LADING_ERR_FORMAT, i = 0;
+  const ldg_device *d = next_device(&i);
+  if (!d) return LADING_ERR_DEVICE;
+  for (; d && e == LADING_ERR_FORMAT; d = next_device(&i)) e = d->ipc_open(d, token, out);
   return e;
 }
 
 int ldg_queue_ipc_close(void *at) {
   int e = LADING_ERR_ARG, i = 0;
-  for (const ldg_device *d; e && (d = next_device(&i));) e = d->ipc_close(d, at);
+  for (const ldg_device *d; e == LADING_ERR_ARG && (d = next_device(&i));) e = d->ipc_close(d, at);
   return e;
 }

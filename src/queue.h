@@ -34,6 +34,8 @@ int ldg_queue_ipc_export(const void *at, lading_ipc *out);
 int ldg_queue_ipc_open(const lading_ipc *token, void **out);
 int ldg_queue_ipc_close(void *at);
 
+const ldg_device *ldg_queue_device_of(const char *backend); /* NULL: not in this build */
+
 /* ---- between the files of this layer ---- */
 
 /* On the host, now. */
@@ -42,6 +44,13 @@ void ldg_queue_run(const ldg_work *w);
 bool ldg_queue_ships(const ldg_work *w);
 /* Such a work on the device, which reaches both sides: as one copy, or as cargos. ERR_NOMEM, those of the backend. */
 int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
+/* The ways of a packed side in pinned memory: the kernel goes there itself, or a copy of the driver does, from or to packed bytes on
+ * the device. Which one is predicted to be faster; of a work that has no such choice, the first. */
+typedef enum ldg_path { LDG_ONE_SHOT, LDG_STAGED } ldg_path;
+ldg_path ldg_queue_path(const ldg_work *w);
+/* What a device does with `count` items, and why; nothing where there is no device. */
+void ldg_queue_explain(const ldg_plan *p, int64_t count, ldg_text *t);
+bool ldg_queue_has_device(void);
 /* The same, where the device may not reach all of it. */
 int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
 /* Fills in what no hint says, and tells whether the device reaches both sides. */

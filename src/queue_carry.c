@@ -115,6 +115,28 @@ static int by_chunks(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, t
   return e;
 }
 
+/* ---- through the device's memory ---- */
+
+static const char *run_at(const ldg_side *s, int64_t lo) { return ldg_at(s->base, s->rep->first + lo); }
+
+/* Between the packed side, in pinned memory, and bytes that are packed on the device. */
+static int transfer(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, int packed, char *at) {
+  char *far = (char *)(uintptr_t)run_at(&w->side[packed], w->lo);
+  return packed == LDG_SRC ? dev->copy(lane, at, far, w->hi - w->lo) : dev->copy(lane, far, at, w->hi - w->lo);
+}
+
+static int staged(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  const int packed = ldg_side_is_run(&w->side[LDG_DST]) ? LDG_DST : LDG_SRC;
+  char *at;
+  if (dev->scratch(lane, w->hi - w->lo, &at)) return ldg_queue_ship(dev, lane, w); /* no room for it: the kernel does it alone */
+  const ldg_work here = packed_at(w, packed, at);
+  int e = packed == LDG_SRC ? transfer(dev, lane, w, packed, at) : LADING_OK;
+  if (!e) e = ldg_queue_ship(dev, lane, &here);
+  if (!e && packed == LDG_DST) e = transfer(dev, lane, w, packed, at);
+  const int freed = dev->scratch_free(lane, at);
+  return e ? e : freed;
+}
+
 /* ---- where memory is ---- */
 
 static bool is_absolute(const ldg_work *w, int i) { return w->plan[i] && !w->side[i].base; }
@@ -181,7 +203,7 @@ int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *work)
     reached[i] = dev->reaches(lane, w.mem[i].kind);
   }
   if (reached[LDG_DST] && !ldg_queue_ships(&w)) return reduce_here(dev, lane, &w);
-  if (reached[LDG_SRC] && reached[LDG_DST]) return ldg_queue_ship(dev, lane, &w);
+  if (reached[LDG_SRC] && reached[LDG_DST]) return ldg_queue_path(&w) == LDG_STAGED ? staged(dev, lane, &w) : ldg_queue_ship(dev, lane, &w);
   if (!reached[LDG_SRC] && !reached[LDG_DST]) return call(dev, lane, &w, no_chunk);
   return by_chunks(dev, lane, &w, reached[LDG_DST] ? from_host : to_host, 1);
 }

@@ -17,6 +17,7 @@ bool devices_there(void) {
   if (child == 0) _exit(lading_device_count(backend_name(), &n) == LADING_OK && n > 0 ? 0 : 1);
   waitpid(child, &status, 0);
   if (status) printf("no device for %s here\n", backend_name());
+  if (status && getenv("LADING_TEST_FAKE")) exit(1); /* there must be one: then it is no test that is skipped */
   return status == 0;
 }
 

@@ -219,8 +219,10 @@ static double block_at(int which, int64_t x, double f) { return ldg_model_block(
 static double list_at(int which, int64_t x, double f) { return ldg_model_list(which, x, f); }
 static double transpose_at(int which, int64_t x, double f) { (void)which; return ldg_model_transpose(x, f); }
 static double copy_at(int which, int64_t x, double f) { (void)which, (void)f; return ldg_model_copy(x); }
+static double kernel_at(int which, int64_t x, double f) { (void)f; return ldg_model_kernel(which / 2, which % 2, x); }
+static double transfer_at(int which, int64_t x, double f) { (void)f; return ldg_model_transfer(which, x); }
 typedef struct surface { double (*at)(int, int64_t, double); int which; } surface;
-static const surface surfaces[] = { { block_at, 6 }, { list_at, 2 }, { transpose_at, 1 }, { copy_at, 1 } };
+static const surface surfaces[] = { { block_at, 6 }, { list_at, 2 }, { transpose_at, 1 }, { copy_at, 1 }, { kernel_at, 4 }, { transfer_at, 2 } };
 
 static void never_falls(const surface *s, int which) {
   double row[400] = { 0 };
@@ -279,7 +281,7 @@ static ldg_model flat(void) {
 }
 
 static const char *chosen(const char *type, int dir) {
-  static const char *const known[] = { "memcpy", "transpose", "block", "list", "shuffle", "varlist", "terms", "loop", "walk" };
+  static const char *const known[] = { "memcpy", "transpose", "block", "list", "shuffle", "varlist", "lists", "terms", "loop", "walk" };
   const ldg_plan *made, *fresh;
   lading_type *t = parsed(type);
   const char *name = "?";

@@ -99,10 +99,13 @@ static void check_long(rng *r, int64_t libc, int64_t streamed) {
   m.number[LDG_MODEL_LIBC] = libc, m.number[LDG_MODEL_STREAM] = streamed;
   ldg_model_use(&m);
   for (int i = 0; i < 24; i++) {
-    int64_t b = rng_in(r, 200, 1500), n = rng_in(r, 1, 5), at[5];
-    for (int64_t k = 0; k < n; k++) at[k] = 7000 - 1600 * k + rng_in(r, 0, 60);
-    sample *block = s_contiguous(b, s_elem(LADING_BYTE));
-    sample *s = i % 3 == 0 ? s_hvector(n, 1, b + rng_in(r, 0, 70), block) : i % 3 == 1 ? s_hindexed_block(n, 1, at, block) : block;
+    int64_t b = rng_in(r, 200, 1500), n = rng_in(r, 1, 5), at[5], len[5];
+    for (int64_t k = 0; k < n; k++) at[k] = 7000 - 1600 * k + rng_in(r, 0, 60), len[k] = rng_in(r, 100, 1500);
+    sample *block = i % 4 == 2 ? s_elem(LADING_BYTE) : s_contiguous(b, s_elem(LADING_BYTE));
+    sample *s = i % 4 == 0   ? s_hvector(n, 1, b + rng_in(r, 0, 70), block)
+                : i % 4 == 1 ? s_hindexed_block(n, 1, at, block)
+                : i % 4 == 2 ? s_hindexed(n, len, at, block)
+                             : block;
     check_moves(s, 1 + i % 2, r);
     check_strategies(s, 1 + i % 2, r);
     sample_free(s);
@@ -116,6 +119,27 @@ START_TEST(long_blocks) {
   check_long(&r, 300, INT64_MAX);
   check_long(&r, INT64_MAX, 1000);
   check_long(&r, 700, 2000);
+}
+END_TEST
+
+/* Narrow blocks out of strided or listed places, stored one by one or put together in registers, as the model says. */
+START_TEST(narrow_blocks) {
+  rng r = rng_of(37);
+  ldg_model m = ldg_model_builtin();
+  for (int i = 0; i < 240; i++) {
+    const int64_t b = INT64_C(1) << i % 4, n = rng_in(&r, 1, 70);
+    int64_t at[70];
+    m.number[LDG_MODEL_LANES] = i / 4 % 2;
+    ldg_model_use(&m);
+    for (int64_t k = 0; k < n; k++) at[k] = rng_in(&r, 0, i % 16 < 8 ? 60 : 20000) * b + k % 3;
+    sample *block = s_contiguous(b, s_elem(LADING_BYTE));
+    sample *s = i / 8 % 2 ? s_hindexed_block(n, 1, at, block) : s_hvector(n, 1, b + rng_in(&r, 1, 90), block);
+    if (i / 16 % 2) s = s_hvector(rng_in(&r, 1, 4), 1, 30000, s);
+    check_moves(s, rng_in(&r, 1, 2), &r);
+    check_strategies(s, 1, &r);
+    sample_free(s);
+  }
+  ldg_model_use(NULL);
 }
 END_TEST
 
@@ -297,6 +321,31 @@ static sample *record_of(rng *r, sample *const *fields, int64_t n) {
   return s_struct(n, LIST(1, 1, 1, 1), at, own);
 }
 
+/* Two lists of the same lengths at other places, but for a few entries that are split on one side; some are longer than a tile. */
+START_TEST(copy_between_lists) {
+  enum { N = 300 };
+  rng r = rng_of(31);
+  for (int i = 0; i < 60; i++) {
+    const int64_t longest = i % 5 == 4 ? 700 : i % 5 == 3 ? 70 : 20;
+    int64_t len[2][2 * N], at[2][2 * N], n[2] = { 0, 0 }, end[2] = { 0, 0 };
+    for (int k = 0; k < N; k++) {
+      const int64_t all = rng_in(&r, 1, longest);
+      for (int w = 0; w < 2; w++) {
+        const int64_t first = all > 1 && rng_in(&r, 0, 40) == 0 ? rng_in(&r, 1, all - 1) : all;
+        for (int64_t done = 0, l = first; done < all; done += l, l = all - done) {
+          len[w][n[w]] = l, at[w][n[w]++] = end[w] + rng_in(&r, 1, 9);
+          end[w] = at[w][n[w] - 1] + l;
+        }
+      }
+    }
+    sample *s = s_hindexed(n[0], len[0], at[0], s_elem(LADING_BYTE)), *d = s_hindexed(n[1], len[1], at[1], s_elem(LADING_BYTE));
+    check_copy(s, rng_in(&r, 1, 2), d, rng_in(&r, 1, 2), &r);
+    sample_free(s);
+    sample_free(d);
+  }
+}
+END_TEST
+
 START_TEST(copy_part_by_part) {
   rng r = rng_of(28);
   for (int i = 0; i < 60; i++) {
@@ -340,6 +389,6 @@ START_TEST(round_trip_in_fragments) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, interleaved_items, copy_between_strangers, copy_between_nests,
-                    copy_between_partners, copy_between_rows, bigger_streams, copy_part_by_part, round_trip_in_fragments);
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, narrow_blocks, interleaved_items, copy_between_strangers, copy_between_nests,
+                    copy_between_partners, copy_between_rows, copy_between_lists, bigger_streams, copy_part_by_part, round_trip_in_fragments);
 }

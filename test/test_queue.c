@@ -2,6 +2,8 @@
  * it asks the stand-in driver, and does nothing with a real one. */
 #include "random_types.h"
 #include "areas.h"
+#include "queue.h"
+#include "../backends/device/site.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -146,6 +148,79 @@ START_TEST(kinds_are_told) {
   }
   devices_close(&v);
 }
+END_TEST
+
+/* ---- tables that go ---- */
+
+/* More lists than there is room for, on queues that come and go, with nobody waiting: no kernel reads a table that has gone, which
+ * the stand-in would see, and none is freed for ever. */
+START_TEST(tables_come_and_go) {
+  rng r = rng_of(31);
+  v = devices_open();
+  ldg_lane *lane;
+  OK(ldg_queue_device_of(v.backend)->create(ldg_queue_device_of(v.backend), 0, &lane));
+  ldg_site_tables(lane, 3000);
+  cargo c[40];
+  for (int i = 0; i < 40; i++) {
+    char list[80];
+    snprintf(list, sizeof list, "indexed([2,1,%d],[5,0,9],int)", i + 1);
+    c[i] = cargo_new(list, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  }
+  if (v.d->fake) devices_say(&v, "patience -1"), devices_say(&v, "shuffle 3");
+  count_from_here();
+  for (int k = 0; k < 20; k++) {
+    lading_queue *q;
+    OK(lading_queue_create(v.backend, 0, &q));
+    for (int i = 0; i < 20; i++) {
+      const lading_work w = pack_work(&c[rng_in(&r, 0, 39)]);
+      OK(lading_enqueue(i % 2 ? q : v.q, &w, NULL));
+    }
+    lading_queue_free(q);
+  }
+  for (int i = 0; i < 40; i++) {
+    const lading_work w = pack_work(&c[i]);
+    OK(lading_enqueue(v.q, &w, NULL));
+  }
+  OK(lading_queue_sync(v.q));
+  if (v.d->fake && !strcmp(v.backend, "cuda")) ck_assert_int_gt(devices_say(&v, "count cuMemFree"), 40);
+  for (int i = 0; i < 40; i++) check_packed(&c[i]), cargo_free(&c[i]);
+  ldg_queue_device_of(v.backend)->destroy(lane);
+  devices_close(&v);
+}
+END_TEST
+
+/* ---- ways to pinned memory ---- */
+
+static void check_path(const char *force, int64_t copies) {
+  setenv("LADING_FORCE", force, 1); /* each test is a process of its own */
+  v = devices_open();
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_PINNED);
+  lading_work w = pack_work(&c);
+  char *want = malloc((size_t)c.mem.n), text[4000];
+  count_from_here();
+  OK(lading_enqueue(v.q, &w, NULL));
+  called("LaunchKernel", 1), called("MemcpyAsync", copies), called("MemAllocAsync", copies), called("MemFreeAsync", copies);
+  OK(lading_queue_sync(v.q));
+  check_packed(&c);
+  area_fill(&c.packed, 5);
+  memcpy(want, c.mem.copy, (size_t)c.mem.n);
+  OK(lading_unpack_op(c.type, 1, want, c.packed.copy + 8, 8, c.n - 4, LADING_SUM));
+  w = (lading_work){ .kind = LADING_WORK_UNPACK, .op = LADING_SUM, .dst_type = c.type, .dst_count = 1, .src = c.packed.at + 8, .dst = c.mem.at, .lo = 8, .hi = c.n - 4 };
+  OK(lading_enqueue(v.q, &w, NULL));
+  called("MemcpyAsync", 2 * copies);
+  OK(lading_queue_sync(v.q));
+  area_pull(&c.mem);
+  ck_assert(!memcmp(want, c.mem.copy, (size_t)c.mem.n));
+  ck_assert_int_gt(lading_explain(c.type, 1, text, sizeof text), 0);
+  ck_assert_ptr_nonnull(strstr(text, "into pinned memory: one-shot"));
+  free(want);
+  cargo_free(&c);
+  devices_close(&v);
+}
+
+START_TEST(one_shot) { check_path("one-shot", 0); }
+END_TEST
+START_TEST(staged) { check_path("staged", 1); }
 END_TEST
 
 /* ---- requests ---- */
@@ -369,6 +444,34 @@ START_TEST(calls_that_fail) {
 }
 END_TEST
 
+/* Every allocation fails once: an error, or work that is done all the same. */
+START_TEST(no_memory) {
+  v = devices_open();
+  for (int k = 0; k < 3; k++) {
+    const lading_memkind mem = k == 1 ? LADING_MEM_HOST : LADING_MEM_DEVICE;
+    int e = LADING_ERR_NOMEM;
+    for (int n = 0; e && n < 100; n++) {
+      char list[80];
+      snprintf(list, sizeof list, "indexed([2,1,%d],[5,0,9],%s)", 100 + n, k == 2 ? "long_double" : "int"); /* a table of its own */
+      cargo c = cargo_new(list, mem, LADING_MEM_DEVICE);
+      lading_work w = pack_work(&c);
+      if (k == 2) w.op = LADING_SUM;
+      const int64_t live = ldg_alloc_live();
+      ldg_alloc_fail(n);
+      e = lading_enqueue(v.q, &w, NULL);
+      ldg_alloc_fail(-1);
+      OK(lading_queue_sync(v.q));
+      ck_assert(e == LADING_OK || e == LADING_ERR_NOMEM);
+      if (e) ck_assert_int_le(ldg_alloc_live() - live, 20); /* what the type has made of itself */
+      else if (k < 2) check_packed(&c);
+      cargo_free(&c);
+    }
+    OK(e);
+  }
+  devices_close(&v);
+}
+END_TEST
+
 START_TEST(device_lost) {
   v = devices_open();
   if (v.d->fake) {
@@ -387,6 +490,8 @@ START_TEST(device_lost) {
     ck_assert_int_eq(lading_queue_create(v.backend, 0, &q), LADING_ERR_DEVICE);
     lading_queue_free(v.q);
     devices_say(&v, "forgive");
+    lading_type_free(c.type); /* the driver takes nothing back any more */
+    free(c.mem.copy), free(c.packed.copy);
   }
 }
 END_TEST
@@ -465,6 +570,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, contiguous_is_one_copy, unknown_kinds_take_one_query_each,
-                    context_stays, kinds_are_told, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs,
-                    members_of_several_kinds, through_chunks, calls_that_fail, device_lost, threads, waiting_holds_up_nobody);
+                    context_stays, kinds_are_told, tables_come_and_go, one_shot, staged, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs,
+                    members_of_several_kinds, through_chunks, calls_that_fail, no_memory, device_lost, threads, waiting_holds_up_nobody);
 }

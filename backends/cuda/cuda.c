@@ -24,6 +24,7 @@ static ldg_vendor vendor = {
     .context_get = "cuCtxGetCurrent", .context_device = "cuCtxGetDevice",
     .module_load = "cuModuleLoadData", .module_function = "cuModuleGetFunction", .launch = "cuLaunchKernel",
     .memory_alloc = "cuMemAlloc_v2", .memory_free = "cuMemFree_v2", .memory_range = "cuMemGetAddressRange_v2", .memory_copy = "cuMemcpyAsync",
+    .scratch_alloc = "cuMemAllocAsync", .scratch_free = "cuMemFreeAsync",
     .pinned_alloc = "cuMemHostAlloc", .pinned_free = "cuMemFreeHost",
     .stream_create = "cuStreamCreate", .stream_destroy = "cuStreamDestroy_v2", .stream_sync = "cuStreamSynchronize",
     .stream_query = "cuStreamQuery", .stream_capturing = "cuStreamIsCapturing", .stream_context = "cuStreamGetCtx",

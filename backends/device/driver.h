@@ -48,15 +48,15 @@ typedef struct ldg_driver {
 #define LDG_MEMBER(name, takes) int (*name) takes;
   LDG_DRIVER(LDG_MEMBER)
 #undef LDG_MEMBER
-  /* These differ: not every driver has the first two, and the third takes something else. */
-  ldg_driver_any *stream_context, *pointer_set, *memory_copy;
+  /* Not every driver has these, but for the last, which takes something else in each. */
+  ldg_driver_any *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *memory_copy;
 } ldg_driver;
 
 typedef struct ldg_driver_names {
 #define LDG_MEMBER(name, takes) const char *name;
   LDG_DRIVER(LDG_MEMBER)
 #undef LDG_MEMBER
-  const char *stream_context, *pointer_set, *memory_copy;
+  const char *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *memory_copy;
 } ldg_driver_names;
 
 /* Numbers that both vendors have, but for these. */

@@ -14,8 +14,11 @@ static int leave(ldg_lane *l, int driver_error) {
 static int launch(ldg_lane *l, int kernel, ldg_cargo_args *args, bool ordered) {
   const unsigned grid = ordered ? 1 : (unsigned)ldg_min(args->tiles, GRID_MAX);
   void *params[] = { args };
-  const int e = enter(l);
-  return e ? e : leave(l, l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, ordered ? 1 : BLOCK, 1, 1, 0, l->stream, params, NULL));
+  int e = enter(l);
+  if (e) return e;
+  e = leave(l, l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, ordered ? 1 : BLOCK, 1, 1, 0, l->stream, params, NULL));
+  if (!l->fused) atomic_store(&l->since, 0);
+  return e;
 }
 
 int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered) {
@@ -48,6 +51,24 @@ bool ldg_device_reaches(const ldg_lane *l, lading_memkind kind) {
 int ldg_device_copy(ldg_lane *l, void *dst, const void *src, int64_t n) {
   const int e = enter(l);
   return e ? e : leave(l, l->site->vendor->copy(l->site->driver, dst, src, (size_t)n, l->stream));
+}
+
+int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out) {
+  typedef int function(ldg_address *at, size_t bytes, void *stream);
+  function *alloc = (function *)l->site->driver->scratch_alloc;
+  ldg_address at = 0;
+  if (!alloc || !l->site->driver->scratch_free) return LADING_ERR_UNSUPPORTED;
+  const int e = enter(l);
+  if (e) return e;
+  const int d = leave(l, alloc(&at, (size_t)bytes, l->stream));
+  if (!d) *out = (char *)(uintptr_t)at;
+  return d;
+}
+
+int ldg_device_scratch_free(ldg_lane *l, char *at) {
+  typedef int function(ldg_address at, void *stream);
+  const int e = enter(l);
+  return e ? e : leave(l, ((function *)l->site->driver->scratch_free)((uintptr_t)at, l->stream));
 }
 
 /* ---- the host's turn ---- */

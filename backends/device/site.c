@@ -17,7 +17,7 @@ static int make_site(ldg_vendor *v, void *context, ldg_site **out) {
   ldg_site *s = ldg_alloc(sizeof *s);
   if (!s) return LADING_ERR_NOMEM;
   memset(s, 0, sizeof *s);
-  s->vendor = v, s->driver = &v->driver, s->context = context;
+  s->vendor = v, s->driver = &v->driver, s->context = context, s->table_most = LDG_TABLES_MOST;
   int e = ldg_device_error(s->driver->context_device(&s->device));
   if (!e) e = load_kernels(s);
   if (e) {
@@ -122,9 +122,10 @@ static void unlink_lane(ldg_lane *l) {
 
 void ldg_device_destroy(ldg_lane *l) {
   const ldg_driver *d = l->site->driver;
-  unlink_lane(l);
-  if (ldg_site_enter(l->site) == 0) {
-    if (l->tables) ldg_site_leave_lane(l);
+  const bool entered = ldg_site_enter(l->site) == 0;
+  if (entered && l->tables) ldg_site_leave_lane(l);
+  unlink_lane(l); /* nobody waits for it from here on */
+  if (entered) {
     for (int i = 0; i < LDG_MARKS; i++)
       if (l->event[i]) d->event_destroy(l->event[i]);
     if (l->own) d->stream_destroy(l->stream);

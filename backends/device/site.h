@@ -13,6 +13,8 @@ enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNEL_FUSED, LD
 /* Pinned memory for what kernels do not reach: more than one at a time, so that one fills while another one empties. */
 enum { LDG_CHUNKS = 16, LDG_CHUNK_BYTES = 1 << 20 };
 
+enum { LDG_TABLES_MOST = 256 << 20 }; /* bytes */
+
 struct ldg_site {
   ldg_site *next;
   ldg_vendor *vendor;
@@ -23,7 +25,8 @@ struct ldg_site {
   pthread_cond_t returned;           /* a chunk was */
   void *upload;                      /* a stream for tables, NULL until there is one; it also waits for lanes that are gone */
   ldg_lru tables;
-  int64_t table_bytes;
+  int64_t table_bytes, table_most;   /* bytes of all, and from which on old ones go */
+  int64_t table_clock;               /* counts requests of tables */
   int chunks_made, chunks_free;
   char *chunk[LDG_CHUNKS];           /* those not lent */
   ldg_lane *lanes;                   /* all there are */
@@ -36,6 +39,8 @@ struct ldg_lane {
   ldg_lane *newer, *older;
   void *stream;
   bool tables;                       /* its kernels read some */
+  bool fused;                        /* cargos of a batch wait for their launch: other launches do not set `since` back */
+  _Atomic int64_t since;             /* the first request of a table that no launch has followed yet; 0: there is none */
   bool own;                          /* made here */
   void *event[LDG_MARKS];            /* behind the mark of that slot, which is n % LDG_MARKS; NULL until used */
   int64_t mark[LDG_MARKS];
@@ -50,6 +55,8 @@ static inline void ldg_site_leave(const ldg_site *s) { void *was; s->driver->con
 bool ldg_lane_recorded(const ldg_lane *l);       /* into a graph; in its context */
 int ldg_site_leave_lane(ldg_lane *l);            /* what its kernels still read is not evicted before they are done; in its context */
 
+void ldg_site_tables(ldg_lane *l, int64_t most);  /* for tests: as if there was so much room for tables */
+
 /* The functions of ldg_device, in the files of this folder. */
 int ldg_device_count(const ldg_device *d);
 int ldg_device_query(const ldg_device *d, const void *at, lading_mem *out);
@@ -61,6 +68,8 @@ bool ldg_device_reaches(const ldg_lane *l, lading_memkind kind);
 int ldg_device_copy(ldg_lane *l, void *dst, const void *src, int64_t n);
 int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
 int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo);
+int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out);
+int ldg_device_scratch_free(ldg_lane *l, char *at);
 int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out);
 int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg);
 int ldg_device_borrow(ldg_lane *l, ldg_chunk *out);
@@ -79,6 +88,7 @@ int ldg_device_ipc_close(const ldg_device *d, void *at);
 #define LDG_DEVICE_ROWS \
   .count = ldg_device_count, .query = ldg_device_query, .create = ldg_device_create, .wrap = ldg_device_wrap, .destroy = ldg_device_destroy, \
   .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .move = ldg_device_move, .transpose = ldg_device_transpose, \
+  .scratch = ldg_device_scratch, .scratch_free = ldg_device_scratch_free, \
   .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back = ldg_device_give_back, .mark = ldg_device_mark, \
   .watch = ldg_device_watch, .passed = ldg_device_passed, .fuse_open = ldg_device_fuse_open, .fuse_close = ldg_device_fuse_close, .fuse = ldg_device_fuse, \
   .look = ldg_device_look, .ipc_export = ldg_device_ipc_export, .ipc_open = ldg_device_ipc_open, .ipc_close = ldg_device_ipc_close

@@ -1,13 +1,11 @@
 /* Tables: words in device memory, found by content. Filled once; the least recently used ones go when there are too many. */
 #include "site.h"
 
-enum { TABLE_BYTES_MAX = 256 << 20 }; /* of a site */
-
 typedef struct table {
   ldg_lru_link link;       /* first: a link is a table */
   lading_id id;
   ldg_address at;
-  int64_t bytes;
+  int64_t bytes, stamp;    /* of the last request */
   bool kept;               /* a graph holds its address: it stays */
 } table;
 
@@ -29,10 +27,21 @@ static int drain(ldg_site *s) {
   return e;
 }
 
-static table *oldest(ldg_site *s) {
+/* Tables from here on may be named by a launch that is still to come. */
+static int64_t waiting_since(const ldg_site *s) {
+  int64_t first = INT64_MAX;
+  for (const ldg_lane *l = s->lanes; l; l = l->older) {
+    const int64_t since = atomic_load(&l->since);
+    if (since) first = ldg_min(first, since);
+  }
+  return first;
+}
+
+/* That may go. */
+static table *oldest(ldg_site *s, int64_t before) {
   ldg_lru_link *k = s->tables.oldest;
   while (k && ((table *)k)->kept) k = k->newer;
-  return (table *)k;
+  return k && ((table *)k)->stamp < before ? (table *)k : NULL;
 }
 
 static void drop(ldg_site *s, table *t) {
@@ -43,9 +52,10 @@ static void drop(ldg_site *s, table *t) {
 }
 
 static int make_room(ldg_site *s, int64_t bytes) {
-  if (s->table_bytes + bytes <= TABLE_BYTES_MAX || !oldest(s)) return 0;
+  const int64_t before = waiting_since(s);
+  if (s->table_bytes + bytes <= s->table_most || !oldest(s, before)) return 0;
   const int e = drain(s);
-  for (table *t; !e && s->table_bytes + bytes > TABLE_BYTES_MAX && (t = oldest(s));) drop(s, t);
+  for (table *t; !e && s->table_bytes + bytes > s->table_most && (t = oldest(s, before));) drop(s, t);
   return e;
 }
 
@@ -87,13 +97,20 @@ static int make(ldg_site *s, const lading_id *id, int64_t bytes, ldg_table_fill 
 }
 
 /* Nothing can be allocated while a stream is recorded. */
+static void note_request(ldg_lane *l, table *t) {
+  int64_t none = 0;
+  t->stamp = ++l->site->table_clock;
+  atomic_compare_exchange_strong(&l->since, &none, t->stamp);
+  l->tables = true;
+}
+
 static int find_or_make(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, table **out) {
   const bool recorded = ldg_lane_recorded(l);
   int e = LADING_OK;
   *out = find(l->site, id);
   if (*out) ldg_lru_use(&l->site->tables, &(*out)->link);
   else e = recorded ? LADING_ERR_DEVICE : make(l->site, id, bytes, fill, arg, out);
-  if (!e) (*out)->kept |= recorded, l->tables = true;
+  if (!e) (*out)->kept |= recorded, note_request(l, *out);
   return e;
 }
 
@@ -108,6 +125,12 @@ int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_
   pthread_mutex_unlock(&s->lock);
   ldg_site_leave(s);
   return e;
+}
+
+void ldg_site_tables(ldg_lane *l, int64_t most) {
+  pthread_mutex_lock(&l->site->lock);
+  l->site->table_most = most;
+  pthread_mutex_unlock(&l->site->lock);
 }
 
 /* The upload stream waits for a lane that goes, in its place. */

@@ -12,9 +12,17 @@ static int copy(const ldg_driver *d, void *dst, const void *src, size_t n, void 
   return ((function *)d->memory_copy)(dst, src, n, KIND_BY_ADDRESS, stream);
 }
 
-/* A stream does not say what context it is of: the current one is taken. */
+/* A stream says its device, if the runtime is new enough; else the current context is taken. */
+static int context_of(const ldg_driver *d, void *stream, void **context) {
+  typedef int function(void *stream, int *device);
+  int device;
+  if (!d->stream_context) return d->context_get(context);
+  const int e = ((function *)d->stream_context)(stream, &device);
+  return e ? e : d->context_retain(context, device);
+}
+
 static ldg_vendor vendor = {
-  .name = "hip", .libraries = libraries, .image = ldg_hip_image, .copy = copy, .context_of = NULL,
+  .name = "hip", .libraries = libraries, .image = ldg_hip_image, .copy = copy, .context_of = context_of,
   .fact_kind = 2, .fact_managed = 8, .fact_device = 9, .fact_buffer = 7, .fact_exportable = 10, .kind_host = 1, .kind_device = 2,
   .names = {
     .init = "hipInit", .device_count = "hipGetDeviceCount", .device_get = "hipDeviceGet",
@@ -22,9 +30,10 @@ static ldg_vendor vendor = {
     .context_get = "hipCtxGetCurrent", .context_device = "hipCtxGetDevice",
     .module_load = "hipModuleLoadData", .module_function = "hipModuleGetFunction", .launch = "hipModuleLaunchKernel",
     .memory_alloc = "hipMalloc", .memory_free = "hipFree", .memory_range = "hipMemGetAddressRange", .memory_copy = "hipMemcpyAsync",
+    .scratch_alloc = "hipMallocAsync", .scratch_free = "hipFreeAsync",
     .pinned_alloc = "hipHostMalloc", .pinned_free = "hipHostFree",
     .stream_create = "hipStreamCreateWithFlags", .stream_destroy = "hipStreamDestroy", .stream_sync = "hipStreamSynchronize",
-    .stream_query = "hipStreamQuery", .stream_capturing = "hipStreamIsCapturing", .stream_context = NULL,
+    .stream_query = "hipStreamQuery", .stream_capturing = "hipStreamIsCapturing", .stream_context = "hipStreamGetDevice",
     .stream_wait = "hipStreamWaitEvent", .stream_call = "hipLaunchHostFunc",
     .event_create = "hipEventCreateWithFlags", .event_record = "hipEventRecord", .event_query = "hipEventQuery", .event_sync = "hipEventSynchronize",
     .event_destroy = "hipEventDestroy", .pointer_facts = "hipDrvPointerGetAttributes", .pointer_set = "hipPointerSetAttribute",

@@ -93,15 +93,19 @@ static void long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, i
 enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1 };
 _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blocks go by fits into a job");
 
+static bool in_lanes(void) { return ldg_model_count(LDG_MODEL_LANES) != 0; }
+
 static const char *block_why_not(const ldg_nest *n) { return n->at ? "the blocks are listed" : NULL; }
 static ldg_run *block_kernel(const ldg_nest *n, int row) {
-  const int density = n->dim[0].dst == n->block ? LDG_DENSE_DST : n->dim[0].src == n->block ? LDG_DENSE_SRC : LDG_ANY;
+  const bool to = n->dim[0].dst == n->block, from = n->dim[0].src == n->block;
+  const int density = to ? in_lanes() ? LDG_IN_LANES : LDG_DENSE_DST : from ? LDG_DENSE_SRC : LDG_ANY;
   return kernels()->block[row].strided[ldg_min(n->nd, 3) - 1][density];
 }
 
 #define FAR_SPAN (512 << 10) /* lists over more memory than this find their lines beyond the second-level cache */
 static ldg_run *list_kernel(const ldg_nest *n, int row) {
-  const int how = !n->at4 ? LDG_NEAR8 : n->span > FAR_SPAN ? LDG_FAR4 : LDG_NEAR4;
+  const bool far = n->span > FAR_SPAN, lanes = n->list == LDG_LIST_SRC && n->dim[0].dst == n->block && in_lanes();
+  const int how = !n->at4 ? LDG_NEAR8 : lanes ? far ? LDG_FAR_LANES : LDG_NEAR_LANES : far ? LDG_FAR4 : LDG_NEAR4;
   return kernels()->block[row].list[n->list == LDG_LIST_DST][how];
 }
 
@@ -120,7 +124,8 @@ static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
 
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
-  return n->nd > 1 ? "loops around a list" : NULL;
+  if (n->nd > 1) return "loops around a list";
+  return n->at2 ? "both sides are listed" : NULL;
 }
 
 static const char *list_why_not(const ldg_nest *n) {
@@ -133,7 +138,19 @@ static const char *varlist_why_not(const ldg_nest *n) {
   if (only_listed(n)) return only_listed(n);
   return n->psum ? NULL : "the blocks are of one length";
 }
-static void varlist_prepare(ldg_job *j) { j->run = kernels()->varlist[j->nest.list == LDG_LIST_DST]; }
+static void prepare_varlist(ldg_job *j, int which) {
+  const ldg_nest *n = &j->nest;
+  ldg_long *l = long_of(j);
+  for (int64_t i = 0; i < n->dim[0].n; i++) l->each = ldg_max(l->each, n->psum[i + 1] - n->psum[i]);
+  j->run = kernels()->varlist[which];
+}
+static void varlist_prepare(ldg_job *j) { prepare_varlist(j, j->nest.list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC); }
+
+static const char *lists_why_not(const ldg_nest *n) {
+  if (!n->at2) return "not both sides are listed";
+  return n->list == LDG_LIST_SRC ? NULL : "the first list is that of the destination";
+}
+static void lists_prepare(ldg_job *j) { prepare_varlist(j, LDG_VAR_BOTH); }
 
 /* The lanes to shuffle by: single bytes where the machine can, since they take any nest. LDG_LANES: none. Found once. */
 static int shuffle_lanes(void) {
@@ -148,7 +165,7 @@ static const char *shuffle_of(const ldg_nest *n, ldg_shuffle *w) {
   const int lanes = shuffle_lanes();
   return lanes == LDG_LANES ? "needs AVX-512" : ldg_shuffle_of(n, lanes == LDG_LANES_OF_1 ? 1 : 4, w);
 }
-static const char *shuffle_why_not(const ldg_nest *n) { return shuffle_of(n, NULL); }
+static const char *shuffle_why_not(const ldg_nest *n) { return n->at2 ? "both sides are listed" : shuffle_of(n, NULL); }
 static double shuffle_cost(const ldg_nest *n) {
   ldg_shuffle w;
   shuffle_of(n, &w);
@@ -162,7 +179,7 @@ static void shuffle_prepare(ldg_job *j) {
   if (!j->nest.at) return;
   ldg_job part = *j;
   (j->nest.psum ? varlist_prepare : list_prepare)(&part);
-  w->part = part.run;
+  memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run;
 }
 
 static const ldg_strategy table[] = {
@@ -172,6 +189,7 @@ static const ldg_strategy table[] = {
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, ldg_cost_varlist, varlist_prepare },
+  { "lists", "from listed places to listed places, blocks that differ in length", lists_why_not, ldg_cost_varlist, lists_prepare },
 };
 
 /* ---- reductions ---- */

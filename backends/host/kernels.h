@@ -47,21 +47,47 @@
 #define LDG_STREAM_FENCE() ((void)0)
 #endif
 
+/* Up to LDG_SHORT, or LDG_LINE, bytes of any number at once: a mask does what else takes a branch by their number, which is hard to
+ * foresee in a list. The wider one takes a third longer. */
+#if defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__BMI2__)
+enum { LDG_SHORT = 32, LDG_LINE = 64 };
+LDG_INLINE void ldg_move_short(char *d, const char *s, int64_t n) {
+  const __mmask32 there = (__mmask32)(((uint64_t)1 << n) - 1);
+  _mm256_mask_storeu_epi8(d, there, _mm256_maskz_loadu_epi8(there, s));
+}
+LDG_INLINE void ldg_move_line(char *d, const char *s, int64_t n) {
+  const __mmask64 there = _bzhi_u64(~UINT64_C(0), (unsigned)n);
+  _mm512_mask_storeu_epi8(d, there, _mm512_maskz_loadu_epi8(there, s));
+}
+#else
+enum { LDG_SHORT = 0, LDG_LINE = 0 };
+LDG_INLINE void ldg_move_short(char *d, const char *s, int64_t n) { (void)d, (void)s, (void)n; }
+LDG_INLINE void ldg_move_line(char *d, const char *s, int64_t n) { (void)d, (void)s, (void)n; }
+#endif
+
 typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
 
-enum { LDG_ANY, LDG_DENSE_DST, LDG_DENSE_SRC };                   /* what is known of the innermost strides */
-enum { LDG_NEAR4, LDG_NEAR8, LDG_FAR4 };                          /* width of the offsets; far: prefetched */
+enum { LDG_ANY, LDG_DENSE_DST, LDG_DENSE_SRC, LDG_IN_LANES, LDG_DENSITIES };    /* what is known of the innermost strides */
+enum { LDG_NEAR4, LDG_NEAR8, LDG_FAR4, LDG_NEAR_LANES, LDG_FAR_LANES, LDG_HOWS }; /* width of the offsets; far: prefetched */
 typedef struct ldg_block_kernels {
-  ldg_run *strided[3][3];                                         /* [dims - 1, 3 and more alike][density] */
-  ldg_run *list[2][3];                                            /* [side of the list][how] */
+  ldg_run *strided[3][LDG_DENSITIES];                             /* [dims - 1, 3 and more alike][density] */
+  ldg_run *list[2][LDG_HOWS];                                     /* [side of the list][how] */
 } ldg_block_kernels;
 
+/* The lanes of a register of 16 bytes, L(k) being that of block k. */
+#define LDG_LANES_8(L) { L(0), L(1) }
+#define LDG_LANES_4(L) { L(0), L(1), L(2), L(3) }
+#define LDG_LANES_2(L) { L(0), L(1), L(2), L(3), L(4), L(5), L(6), L(7) }
+#define LDG_LANES_1(L) { L(0), L(1), L(2), L(3), L(4), L(5), L(6), L(7), L(8), L(9), L(10), L(11), L(12), L(13), L(14), L(15) }
+
 /* What long blocks go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
- * caches are better than either; of a strided or list nest also the bytes of an iteration and the kernel for each. */
+ * caches are better than either; of a strided or list nest also the bytes of an iteration and the kernel for each. Where blocks
+ * have lengths of their own, `each` is the longest one. */
 typedef struct ldg_long { int64_t libc, stream, each; ldg_run *near, *far; } ldg_long;
 
 /* What a shuffle kernel goes by, in job->own. Lanes are of 1 or 4 bytes; masks have a bit for each. */
 typedef struct ldg_shuffle {
+  ldg_long long_;                                                 /* what `part` goes by, which looks for it first in job->own */
   unsigned char lane[64];                                         /* of every lane of the destination, its lane of the source */
   uint64_t load, store;                                           /* the lanes that are read and written */
   int64_t from, to;                                               /* where windows start, from the places of their iterations */
@@ -70,36 +96,33 @@ typedef struct ldg_shuffle {
   ldg_run *part;                                                  /* for a part of a list */
 } ldg_shuffle;
 
+enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VARS };
 enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
   const char *isa;
   ldg_run *dense;
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS];
-  ldg_run *varlist[2];                                            /* [side of the list] */
+  ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed] */
   ldg_run *shuffle[LDG_LANES];                                    /* NULL: not at this level */
 } ldg_kernels;
 
-#define LDG_BLOCK_KERNELS(name, isa)                                                                                  \
-  { { { ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1_pd_##isa, ldg_k_##name##_copy1_ps_##isa },                   \
-      { ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2_pd_##isa, ldg_k_##name##_copy2_ps_##isa },                   \
-      { ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn_pd_##isa, ldg_k_##name##_copyn_ps_##isa } },                 \
-    { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa },                            \
-      { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa } } }
+/* The kernels of a row, by the suffixes of those for a dense destination, and that in lanes, and for a dense source. */
+#define LDG_KERNELS_OF(name, isa, pd, ps, pl, l)                                                                  \
+  { { { ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1##pd##isa, ldg_k_##name##_copy1##ps##isa, ldg_k_##name##_copy1##pl##isa },  \
+      { ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2##pd##isa, ldg_k_##name##_copy2##ps##isa, ldg_k_##name##_copy2##pl##isa },  \
+      { ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn##pd##isa, ldg_k_##name##_copyn##ps##isa, ldg_k_##name##_copyn##pl##isa } }, \
+    { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa, ldg_k_##name##_src4##l##isa, ldg_k_##name##_srcf##l##isa }, \
+      { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa, ldg_k_##name##_dst4_##isa, ldg_k_##name##_dstf_##isa } } }
+#define LDG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pd_, _)
+#define LDG_NARROW_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pl_, l_)
+#define LDG_WIDE_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _) /* it does not matter that a side is dense */
 
 /* Reductions. Dense runs are made for some levels; single elements gain nothing from a level, so all levels share them. */
 typedef struct ldg_ops { const char *isa; ldg_op row[LDG_OP_ROWS]; } ldg_ops;
 #define LDG_OP_KERNELS(name, isa) { ldg_k_##name##_size, ldg_k_##name##_dense_##isa, ldg_k_##name##_strided, ldg_k_##name##_listed }
 
 extern const ldg_ops ldg_ops_base, ldg_ops_v2, ldg_ops_v3, ldg_ops_v4, ldg_ops_neon;
-/* Of wide blocks it does not matter that a side is dense. */
-#define LDG_WIDE_BLOCK_KERNELS(name, isa)                                                                             \
-  { { { ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1_##isa },                         \
-      { ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2_##isa },                         \
-      { ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn_##isa } },                       \
-    { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa },                            \
-      { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa } } }
-
 extern const ldg_kernels ldg_kernels_base, ldg_kernels_v2, ldg_kernels_v3, ldg_kernels_v4, ldg_kernels_neon;
 
 #endif

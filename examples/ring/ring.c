@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 41, POISON = 0xA5 };
+enum { ROUNDS = 41, POISON = 0xA5, LINE = 64 };
 
 typedef struct options { bool check, same; int size; } options;
 
@@ -85,6 +85,23 @@ static void rounds(world *w, job *j, const options *o, times *t) {
     }
 }
 
+/* Cache lines that the blocks touch, if none comes back to a line of an earlier one but the last. */
+static double lines_of(const blocks *b) {
+  int64_t lines = 0, last = -1;
+  for (int64_t k = 0; k < b->n; k++) {
+    const int64_t first = b->at[k].at / LINE, end = (b->at[k].at + b->at[k].n - 1) / LINE;
+    lines += end - first + (first != last), last = end;
+  }
+  return (double)lines;
+}
+
+/* What staging costs in lines, of what a direct copy does: the staging buffer's are written once and read once. Where every line holds
+ * a single element, as in a face across the rows, a copy saves next to nothing. */
+static double line_ratio(const workload *w) {
+  const double ends = lines_of(&w->sent) + lines_of(&w->received), between = (double)((w->bytes + LINE - 1) / LINE);
+  return (ends + 2 * between) / ends;
+}
+
 static int by_value(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -100,7 +117,7 @@ static void print_row(const world *w, const job *j, times *t) {
   }
   printf("| %-16s | %7lld | %6lld |", j->w->name, (long long)j->w->bytes, (long long)j->w->sent.n);
   for (int m = 0; m < METHODS; m++) printf(" %8.1f |", us[m]);
-  printf(" %5.2f | %5.2f |", us[STAGED] / us[DIRECT], t->ns[STAGED][0] / t->ns[DIRECT][0]);
+  printf(" %5.2f | %5.2f | %5.2f |", us[STAGED] / us[DIRECT], t->ns[STAGED][0] / t->ns[DIRECT][0], line_ratio(j->w));
   printf(" %6lld | %6lld |\n", (long long)j->first, (long long)j->repeat);
   fflush(stdout);
 }
@@ -111,9 +128,10 @@ static void print_head(const world *w, const options *o) {
   printf("staged: packed into shared memory, unpacked from it; pipelined: so in chunks of %d KiB;\n", CHUNK >> 10);
   printf("direct: one copy out of the sender's mapped memory, by its layout; unknown: which is shipped every time;\n");
   printf("cma: by lading_cma_get%s\n", w->all->no_cma ? " (not allowed here)" : "");
-  printf("ratio: staged to direct, of medians, of the best rounds; layout, repeat: bytes of the first offer and of a later one\n\n");
-  printf("| workload         |   bytes | blocks |   staged | pipelined|  unknown |   direct |      cma | ratio |  best | layout | repeat |\n");
-  printf("|------------------|--------:|-------:|---------:|---------:|---------:|---------:|---------:|------:|------:|-------:|-------:|\n");
+  printf("ratio: staged to direct, of medians, of the best rounds, of cache lines touched;\n");
+  printf("layout, repeat: bytes of the first offer and of a later one\n\n");
+  printf("| workload         |   bytes | blocks |   staged | pipelined|  unknown |   direct |      cma | ratio |  best | lines | layout | repeat |\n");
+  printf("|------------------|--------:|-------:|---------:|---------:|---------:|---------:|---------:|------:|------:|------:|-------:|-------:|\n");
 }
 
 static void one(world *w, int i, const options *o, times *t) {

@@ -1,0 +1,189 @@
+/* The ways: by lading, by a kernel as a person writes it, by the driver's copies, by the host. */
+#include "on_device_way.h"
+#include "hand_device.h"
+#include "nest_tree.h"
+#include "plan.h"
+
+enum { BLOCKS_MAX = 1 << 14, ROW = 128, BLOCK = 256 }; /* runs of that many elements take one block each */
+
+/* ---- lading ---- */
+
+static lading_mem kind(const device_run *r, bool is_packed) {
+  static const lading_mem there = { LADING_MEM_DEVICE, 0 }, pinned = { LADING_MEM_PINNED, 0 }, host = { LADING_MEM_HOST, -1 };
+  if (is_packed) return r->on->where == WHERE_PINNED ? pinned : there;
+  return r->on->where == WHERE_HOST_TO_DEVICE ? host : there;
+}
+
+static int by_lading(const device_run *r, char *mem, char *packed) {
+  const problem *p = r->p;
+  lading_work w = { .kind = LADING_WORK_PACK, .src_type = p->type, .src_count = p->count, .src = mem, .dst = packed, .hi = p->size,
+                    .src_mem = kind(r, false), .dst_mem = kind(r, true) };
+  if (r->dir == LDG_UNPACK)
+    w = (lading_work){ .kind = LADING_WORK_UNPACK, .dst_type = p->type, .dst_count = p->count, .dst = mem, .src = packed, .hi = p->size,
+                       .src_mem = kind(r, true), .dst_mem = kind(r, false) };
+  return lading_enqueue(r->on->queue, &w, NULL);
+}
+
+/* ---- by hand ---- */
+
+static int launch(const device *on, int kernel, int64_t grid, hand_device_args *a) {
+  void *params[] = { a };
+  return on->d->launch(on->kernel[kernel], (unsigned)grid, 1, 1, BLOCK, 1, 1, 0, on->stream, params, NULL);
+}
+
+int device_launch_nothing(const device *on) {
+  hand_device_args a = { .elements = 0 };
+  return launch(on, HAND_NOTHING, 1, &a);
+}
+
+static int64_t list_words(const hand_part *p) { return p->at ? p->entries * (p->len ? 3 : 1) : 0; }
+
+static void write_lists(const hand_part *p, int32_t *to) {
+  memcpy(to, p->at, (size_t)p->entries * 4);
+  if (!p->len) return;
+  memcpy(to + p->entries, p->len, (size_t)p->entries * 4);
+  for (int64_t i = 0, pos = 0; i < p->entries; pos += p->len[i++]) to[2 * p->entries + i] = (int32_t)pos;
+}
+
+bool device_lists_upload(device_run *r) {
+  const hand *h = r->p->hand;
+  const driver *d = r->on->d;
+  int64_t words = 0;
+  for (int i = 0; h && i < h->n; i++) words += list_words(&h->part[i]);
+  if (!words) return true;
+  int32_t *host = bench_alloc(words * 4), *to = host;
+  for (int i = 0; i < h->n; to += list_words(&h->part[i++]))
+    if (h->part[i].at) write_lists(&h->part[i], to);
+  const bool ok = d->alloc(&r->lists, (size_t)words * 4) == 0 && driver_copy(d, r->lists, host, (size_t)words * 4, r->on->stream) == 0 &&
+                  d->sync(r->on->stream) == 0;
+  ldg_free(host);
+  return ok;
+}
+
+static int hand_part_launch(const device_run *r, const hand_part *p, const int32_t *lists, char *mem, char *packed) {
+  const int64_t elements = p->bytes / p->width;
+  hand_device_args a = { .mem = mem + p->off, .packed = packed + p->pos, .unpack = r->dir == LDG_UNPACK, .width = (uint32_t)p->width,
+                         .depth = (uint32_t)p->depth, .run = (uint32_t)(p->run ? p->run : p->cell), .elements = (uint32_t)elements, .at = lists };
+  for (int i = 0; i < p->depth; i++) a.n[i] = (uint32_t)p->n[i], a.stride[i] = p->stride[i];
+  const int64_t blocks = (elements + BLOCK - 1) / BLOCK;
+  if (p->len) {
+    a.len = lists + p->entries, a.pos = lists + 2 * p->entries;
+    return launch(r->on, HAND_LENGTHS, p->entries, &a);
+  }
+  if (p->at) return launch(r->on, HAND_LIST, blocks, &a);
+  if (a.run >= ROW) return launch(r->on, HAND_ROWS, elements / a.run, &a);
+  return launch(r->on, HAND_LOOPS, blocks, &a);
+}
+
+static int by_hand(const device_run *r, char *mem, char *packed) {
+  const hand *h = r->p->hand;
+  const int32_t *lists = r->lists;
+  int err = 0;
+  for (int i = 0; !err && i < h->n; lists += list_words(&h->part[i++])) err = hand_part_launch(r, &h->part[i], lists, mem, packed);
+  return err;
+}
+
+/* A person's kernel counts in 32 bits and moves aligned elements; structs with compiled-in fields have no kernel here. */
+static bool hand_can(const device_run *r) {
+  const hand *h = r->p->hand;
+  if (!h || !r->on->module || !r->p->size) return false;
+  for (int i = 0; i < h->n; i++) {
+    const hand_part *p = &h->part[i];
+    bool ok = !p->record[0] && p->bytes / p->width < UINT32_MAX - BLOCK && !(r->p->shift % p->width) && !((r->p->lo + p->off) % p->width) && !(p->pos % p->width);
+    for (int k = 0; k < p->depth; k++) ok = ok && !(p->stride[k] % p->width) && p->n[k] < UINT32_MAX;
+    if (!ok || !p->bytes) return false;
+  }
+  return true;
+}
+
+/* ---- by the driver: one box, or one copy a block ---- */
+
+static const ldg_rep *canonical(const problem *p) { return ((const ldg_plan *)atomic_load(&p->type->plan))->layout->rep; } /* of a committed type */
+
+/* From the first block on, without the dims that go round once. */
+static bool nest_of(const problem *p, ldg_nest *n) {
+  const ldg_rep *r = canonical(p);
+  ldg_rep items;
+  if (r->kind == LDG_JOIN && r->n == 1) r = r->kids[0]; /* an offset */
+  if (ldg_rep_repeat_in(&items, p->count, p->info.extent, r) != LADING_OK || !ldg_nest_of(&items, n)) return false;
+  int nd = 0;
+  for (int i = 0; i < n->nd; i++)
+    if (n->dim[i].n != 1) n->dim[nd++] = n->dim[i];
+  n->nd = nd;
+  return nd > 0;
+}
+
+static bool is_pitch(const ldg_nest *n, int k) { return n->dim[k].src >= (k ? n->dim[0].src : n->block); }
+static bool box_can(const device_run *r) {
+  ldg_nest n;
+  if (!nest_of(r->p, &n) || n.nd > 2 || !is_pitch(&n, 0)) return false;
+  return n.nd < 2 || (is_pitch(&n, 1) && n.dim[1].src % n.dim[0].src == 0 && n.dim[1].src / n.dim[0].src >= n.dim[0].n);
+}
+
+static int by_box2(const device_run *r, const ldg_nest *n, const char *mem, const char *packed) {
+  const driver_side2 there = { .kind = DRIVER_ANY, .device = mem, .pitch = (size_t)n->dim[0].src },
+                     here = { .kind = DRIVER_ANY, .device = packed, .pitch = (size_t)n->block };
+  const driver_box2 b = { r->dir == LDG_PACK ? there : here, r->dir == LDG_PACK ? here : there, (size_t)n->block, (size_t)n->dim[0].n };
+  return r->on->d->copy2(&b, r->on->stream);
+}
+
+static int by_box(const device_run *r, char *mem, char *packed) {
+  ldg_nest n;
+  if (!nest_of(r->p, &n)) return -1;
+  if (n.nd < 2) return by_box2(r, &n, mem + r->first, packed);
+  const driver_side3 there = { .kind = DRIVER_ANY, .device = mem + r->first, .pitch = (size_t)n.dim[0].src, .height = (size_t)(n.dim[1].src / n.dim[0].src) },
+                     here = { .kind = DRIVER_ANY, .device = packed, .pitch = (size_t)n.block, .height = (size_t)n.dim[0].n };
+  const driver_box3 b = { r->dir == LDG_PACK ? there : here, r->dir == LDG_PACK ? here : there, (size_t)n.block, (size_t)n.dim[0].n, (size_t)n.dim[1].n };
+  return r->on->d->copy3(&b, r->on->stream);
+}
+
+typedef struct block_copies { const device_run *r; char *mem, *packed; } block_copies;
+
+static int copy_block(void *arg, int64_t off, int64_t pos, int64_t len) {
+  const block_copies *c = arg;
+  char *const there = ldg_at(c->mem, off), *const here = c->packed + pos;
+  const bool pack = c->r->dir == LDG_PACK;
+  return driver_copy(c->r->on->d, pack ? here : there, pack ? there : here, (size_t)len, c->r->on->stream);
+}
+
+static int by_blocks(const device_run *r, char *mem, char *packed) {
+  ldg_rep items;
+  block_copies c = { r, mem, packed };
+  if (ldg_rep_repeat_in(&items, r->p->count, r->p->info.extent, canonical(r->p)) != LADING_OK) return -1;
+  return ldg_rep_walk(&items, 0, r->p->size, copy_block, &c);
+}
+
+/* ---- by the host ---- */
+
+/* The pinned piece is used again at every call, so calls wait for each other. */
+static int by_staging(const device_run *r, char *mem, char *packed) {
+  const problem *p = r->p;
+  const device *on = r->on;
+  int err = on->d->sync(on->stream);
+  if (!err && r->dir == LDG_PACK) err = lading_pack(p->type, p->count, mem, r->staging, 0, p->size);
+  if (err || r->dir == LDG_PACK) return err ? err : driver_copy(on->d, packed, r->staging, (size_t)p->size, on->stream);
+  err = driver_copy(on->d, r->staging, packed, (size_t)p->size, on->stream);
+  if (!err) err = on->d->sync(on->stream);
+  return err ? err : lading_unpack(p->type, p->count, mem, r->staging, 0, p->size);
+}
+
+/* ---- choice ---- */
+
+device_move *device_way_of(const device_run *r, device_way by) {
+  const bool on_host = r->on->where == WHERE_HOST_TO_DEVICE;
+  switch (by) {
+    case BY_LADING: return by_lading;
+    case BY_HAND: return !on_host && hand_can(r) ? by_hand : NULL;
+    case BY_BOX: return !on_host && box_can(r) ? by_box : NULL;
+    case BY_BLOCKS: return !on_host && r->p->runs <= BLOCKS_MAX ? by_blocks : NULL;
+    case BY_STAGED: return on_host ? by_staging : NULL;
+    default: return NULL;
+  }
+}
+
+/* As many bytes read and written in a row as sectors are touched. */
+int device_line_copy(const device_run *r, char *mem, char *packed) {
+  char *const from = r->line + 2 * r->line_bytes * ((packed - r->packed) / r->packed_step);
+  (void)mem;
+  return driver_copy(r->on->d, from + r->line_bytes, from, (size_t)r->line_bytes, r->on->stream);
+}

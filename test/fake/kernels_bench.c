@@ -1,0 +1,2 @@
+/* Those that lbench has by hand. */
+#include "../../bench/hand_device.cu"
