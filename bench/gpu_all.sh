@@ -105,12 +105,17 @@ if command -v compute-sanitizer > /dev/null; then
         compute-sanitizer --tool "$tool" --error-exitcode 9 build-gpu/test/test_device
     done
   done
+  for tool in memcheck racecheck synccheck; do
+    step "$tool-batch" 45 env CK_RUN_CASE=one_launch CK_FORK=no CK_DEFAULT_TIMEOUT=0 LADING_TEST_BACKEND="$backend" \
+      compute-sanitizer --tool "$tool" --error-exitcode 9 build-gpu/test/test_batch_device
+  done
 else
   say "skipped: compute-sanitizer is not here"
 fi
 
 # ---- measure ----
 step calibrate 60 build-gpu/bench/lbench calibrate --device --backend "$backend" --out "$out/model"
+step batch 60 build-gpu/bench/lbench batch --backend "$backend" --csv
 csv device-ddtbench 'time --where device' ddtbench
 csv device-tempi 'time --where device' tempi
 csv device-other 'time --where device' transpose comb ompi

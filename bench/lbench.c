@@ -31,7 +31,7 @@ static const char usage[] =
     "  calls     what calls take that move nothing or little: types made, segments found, a few bytes\n"
     "  copy      layout to layout, against packing and unpacking and loops by hand; WHAT: pairs, see suites/copy.pairs\n"
     "  jit       kernels compiled at run time: gains, commits, calls while a compiler runs; WHAT: lading-jit\n"
-    "  batch     many requests at once on a device: fused, a launch each, a stream each, a graph; WHAT: cuda (or nothing) or hip\n"
+    "  batch     many requests at once on a device: fused, a launch each, a stream each, a graph\n"
     "  ipc       two processes on one GPU: out of the other's memory directly, and packed, copied, unpacked\n"
     "  calibrate measures this machine for the planner's costs, in less than a minute\n"
     "\n"
@@ -443,7 +443,7 @@ static int run_pairs(options *o) {
 
 static int run_batches(options *o) {
   find_suites_dir(o);
-  return batches_time(o->n_what ? o->what[0] : "cuda", o->suites_dir, o->csv);
+  return batches_time(o->backend, o->suites_dir, o->csv);
 }
 
 static int run(const options *o, const work *w) {

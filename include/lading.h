@@ -425,7 +425,8 @@ LADING_API int lading_ipc_close(void *ptr);
  * On a device, what no kernel shares has a launch of its own, in its turn: memory that the device does not reach, destinations that
  * coincide, ops that it does not know. What lies in host or pinned memory, takes less than a launch, and finds the queue's stream with
  * nothing to do runs in the calling thread. A flush while the stream is recorded into a graph is recorded: its requests count as done, and
- * run whenever the graph does. The batch then has to outlive the graph; it keeps 16 such launches, later ones are recorded work by work. */
+ * run whenever the graph does. The batch then has to outlive the graph; it keeps 16 such launches, later ones are recorded work by work.
+ * What the model starts meanwhile is recorded, too: flush before a recording begins. */
 enum { LADING_BATCH_MODEL, LADING_BATCH_MANUAL }; /* policy; MANUAL: flush, wait and a conflict start requests, nothing else does */
 typedef struct lading_batch_attr {
   int64_t slots;               /* requests not yet done, at most; rounded up to a power of two, 2^20 at most. 0: 256 */

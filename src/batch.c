@@ -126,11 +126,16 @@ static void start(lading_batch *b) {
 
 /* ---- adding ---- */
 
+/* So many looks are cheaper than a launch; with more, the new one goes behind the others. */
+#define LOOKS 64
+
 static bool meets(lading_batch *b, ldg_batch_place place[2]) {
   if (ldg_batch_spans_apart(&place[1], &b->hull[0]) && ldg_batch_spans_apart(&place[1], &b->hull[1]) &&
       ldg_batch_spans_apart(&place[0], &b->hull[1]))
     return false;
-  for (uint64_t id = b->begun, end = atomic_load_explicit(&b->next, memory_order_relaxed); id < end; id++) {
+  const uint64_t end = atomic_load_explicit(&b->next, memory_order_relaxed);
+  if (end - b->begun > LOOKS) return true;
+  for (uint64_t id = b->begun; id < end; id++) {
     ldg_batch_place *p = item_of(b, id)->place;
     if (!ldg_batch_apart(&place[1], &p[0]) || !ldg_batch_apart(&place[1], &p[1]) || !ldg_batch_apart(&place[0], &p[1])) return true;
   }

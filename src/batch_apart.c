@@ -16,7 +16,7 @@ ldg_batch_place ldg_batch_place_of(const ldg_side *s, int64_t lo, int64_t hi) {
   int64_t from, to;
   if (lo >= hi) return p;
   if (s->count == 1) ldg_rep_hull(s->rep, lo, hi, &from, &to);
-  else if (ldg_rep_repeat_in(&items, s->count, s->extent, s->rep)) from = INT64_MIN / 2, to = INT64_MAX / 2;
+  else if (ldg_rep_repeat_in(&items, s->count, s->extent, s->rep)) return p.hi = UINT64_MAX, p; /* anywhere */
   else ldg_rep_hull(&items, lo, hi, &from, &to);
   p.lo = p.base + (uint64_t)from, p.hi = p.base + (uint64_t)to;
   return p;

@@ -2,6 +2,8 @@
  * reach, here, when the device has nothing to do. */
 #include "batch.h"
 
+#include "base_model.h"
+
 #include <time.h>
 
 /* A request with a launch of its own: the queue knows when it is done. */
@@ -20,9 +22,8 @@ typedef struct device {
   own own[];
 } device;
 
-/* What gpu.md knows of launches and copies, where nothing was measured: ns of host time, ns a packed byte. */
-#define LAUNCH 3000.0
-#define BYTE (2 / 4300.0)
+#define LAUNCH 3000.0 /* ns of host time: what is said of current devices; the model has no row for it */
+#define BLOCK 64      /* bytes of a typical block */
 #define LOOK_EVERY 1000000 /* ns */
 
 static _Atomic uint64_t *words_of(const device *d) { return (_Atomic uint64_t *)d->fuser.words; }
@@ -203,26 +204,30 @@ static int start_alone(device *d, ldg_batch_item *it) {
   own *o = &d->own[d->tail & (d->slots - 1)];
   o->item = it;
   e = ldg_queue_put(d->queue, &it->work, l.recorded ? NULL : &o->request);
+  if (e && !l.recorded) ldg_queue_sync(d->queue); /* parts of it may be under way, in buffers that are the caller's again */
   if (e || l.recorded) done(d, it, e);
   else d->tail++;
   return LADING_OK;
 }
 
+/* Those that departed are under way, whatever happens to the rest. */
 static int start(void *self, ldg_batch_item *const *items, int64_t n) {
   device *d = self;
-  int e = LADING_OK;
-  for (int64_t i = 0; !e && i < n;) {
+  for (int64_t i = 0; i < n;) {
     page *p = items[i]->alone ? NULL : free_page(d);
-    if (!p) {
-      e = start_alone(d, items[i++]);
-      continue;
+    launch l = { .d = d, .items = items + i, .n = n - i, .page = p, .here = LAUNCH };
+    int e;
+    if (p) {
+      p->n = p->done = 0, l.to = &d->fuser.page[p - d->page];
+      e = ldg_queue_with(d->queue, run_launch, &l);
+      i += l.taken;
+    } else {
+      e = start_alone(d, items[i]);
+      i += e == LADING_OK;
     }
-    p->n = p->done = 0;
-    launch l = { .d = d, .items = items + i, .n = n - i, .page = p, .to = &d->fuser.page[p - d->page], .here = LAUNCH };
-    e = ldg_queue_with(d->queue, run_launch, &l);
-    i += l.taken;
+    for (; e && i < n; i++) done(d, items[i], e);
   }
-  return e;
+  return LADING_OK;
 }
 
 /* ---- on and on ---- */
@@ -243,20 +248,22 @@ static int look_now_and_then(device *d) {
   return ldg_queue_with(d->queue, look, NULL);
 }
 
-static int poll(void *self) {
-  device *d = self;
+/* An error of a query need not be one of the device, as when somebody records a stream: the next poll asks again. */
+static void look_at_own(device *d) {
   for (; d->head < d->tail; d->head++) {
     const own *o = &d->own[d->head & (d->slots - 1)];
     bool passed = false;
-    const int e = ldg_queue_passed(d->queue, o->request, false, &passed);
-    if (e) {
-      d->head = d->tail;
-      return e;
-    }
-    if (!passed) break;
+    if (ldg_queue_passed(d->queue, o->request, false, &passed) || !passed) return;
     done(d, o->item, LADING_OK);
   }
-  return look_now_and_then(d);
+}
+
+static int poll(void *self) {
+  device *d = self;
+  look_at_own(d);
+  const int e = look_now_and_then(d);
+  if (e) d->head = d->tail;
+  return e;
 }
 
 /* ---- life ---- */
@@ -289,7 +296,8 @@ int ldg_batch_device(lading_queue *q, const lading_batch_attr *attr, ldg_batch_e
     ldg_free(d);
     return e;
   }
-  *out = (ldg_batch_executor){ take, start, poll, close_device, words_of(d), LAUNCH, BYTE, d };
+  const double byte = ldg_model_kernel(LDG_MODEL_HERE, LDG_MODEL_READ, BLOCK) / BLOCK;
+  *out = (ldg_batch_executor){ take, start, poll, close_device, words_of(d), LAUNCH, byte, d };
   return LADING_OK;
 }
 

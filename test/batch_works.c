@@ -92,7 +92,9 @@ void same_as_in_turn(lading_batch *b, const arena *a, int64_t salt) {
   for (int i = 0; i < a->rounds; i++) {
     one_round(&r, b, a);
     a->fetch(a, got);
-    for (int64_t k = 0; k < ARENA; k++) ck_assert_msg(got[k] == a->shadow[k], "round %d of salt %d: byte %d is wrong", i, (int)salt, (int)k);
+    int64_t same = 0;
+    while (same < ARENA && got[same] == a->shadow[same]) same++;
+    ck_assert_msg(same == ARENA, "round %d of salt %d: byte %d is wrong", i, (int)salt, (int)same);
   }
 }
 

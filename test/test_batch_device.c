@@ -15,6 +15,7 @@ static int64_t tell(const char *line) { return d->fake ? d->fake(line) : 0; }
 /* What both vendors have: kernels, copies, pinned and device memory. */
 typedef struct call { const char *cuda, *hip; } call;
 static const call launches = { "cuLaunchKernel", "hipModuleLaunchKernel" }, copies = { "cuMemcpyAsync", "hipMemcpyAsync" },
+                  event_queries = { "cuEventQuery", "hipEventQuery" }, stream_queries = { "cuStreamQuery", "hipStreamQuery" },
                   pinned = { "cuMemHostAlloc", "hipHostMalloc" }, allocations = { "cuMemAlloc", "hipMalloc" };
 
 static int64_t tell_of(const char *verb, call c, const char *rest) {
@@ -292,6 +293,42 @@ START_TEST(launch_fails) {
 }
 END_TEST
 
+/* A query that fails says nothing of the device: somebody else may be recording. */
+START_TEST(queries_fail) {
+  lading_queue *q = begin("patience -1");
+  if (!d->fake) return end(q);
+  const lading_type *t = lading_elem_type(LADING_INT32);
+  lading_type *same;
+  int32_t *host = (int32_t *)pinned_memory(32), back = 0;
+  char *at = device_memory(32);
+  lading_batch *b = batch_of(q, &by_hand);
+  OK(lading_type_hvector(4, 1, 0, t, &same)); /* destinations that coincide: alone */
+  const lading_mem there = { LADING_MEM_DEVICE, 0 };
+  const lading_work w = { .kind = LADING_WORK_UNPACK, .dst_type = same, .dst_count = 1, .src = at, .dst = at + 16, .hi = 16, .src_mem = there, .dst_mem = there };
+  for (int i = 0; i < 8; i++) host[i] = i + 1;
+  OK(d->to_device(at, host, 32, NULL));
+  OK(d->sync(NULL));
+  const lading_request r = added(b, &w);
+  OK(lading_batch_flush(b));
+  OK(tell_of("fail", event_queries, " 1 900"));
+  OK(tell_of("fail", stream_queries, " 1 900"));
+  bool done = true;
+  OK(lading_batch_test(b, r, &done));
+  OK(lading_batch_wait(b, r));
+  OK(d->to_host(&host[7], at + 16, 4, NULL));
+  OK(d->sync(NULL));
+  back = host[7];
+  ck_assert_int_eq(back, 4);
+  ck_assert_int_eq(counts_of(b).failed, 0);
+  ck_assert_int_eq(counts_of(b).alone, 1);
+  lading_batch_free(b);
+  lading_type_free(same);
+  OK(d->free(at));
+  OK(d->free_pinned(host));
+  end(q);
+}
+END_TEST
+
 /* The kernel ends badly, or the device goes: every request gets an error, and nobody waits forever. */
 static void lost_by(const char *how) {
   lading_queue *q = begin("");
@@ -461,5 +498,5 @@ int main(int argc, char **argv) {
   if (getenv("LADING_TEST_BACKEND")) backend = getenv("LADING_TEST_BACKEND");
   if (!devices_there()) return SKIPPED;
   return CHECK_MAIN("batch_device", argc, argv, bytes_on_the_device, one_launch, transposes, late_words, many_small_launches, launch_fails, device_is_lost,
-                    kernel_fails, no_memory_there, small_ones_run_here, recorded, adders);
+                    kernel_fails, queries_fail, no_memory_there, small_ones_run_here, recorded, adders);
 }
