@@ -71,7 +71,8 @@ struct ldg_device {
   const char *name;
   void *own;                                                                /* the backend's */
   int (*count)(const ldg_device *d);                                        /* of devices; 0: no driver */
-  int (*query)(const ldg_device *d, const void *at, lading_mem *out);       /* HOST for what the driver does not know */
+  /* HOST for what the driver does not know; l, which may be NULL, spares a look for a context to ask in */
+  int (*query)(const ldg_device *d, const ldg_lane *l, const void *at, lading_mem *out);
   int (*create)(const ldg_device *d, int device, ldg_lane **out);           /* ERR_ARG: no such device */
   int (*wrap)(const ldg_device *d, void *stream, ldg_lane **out);           /* the stream outlives the lane */
   void (*destroy)(ldg_lane *l);                                             /* work goes on */

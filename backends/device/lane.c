@@ -1,7 +1,7 @@
 /* Work on a lane: launches, copies, calls of the host, marks. */
 #include "site.h"
 
-enum { BLOCK = 256, GRID_MAX = INT32_MAX };
+enum { BLOCK = 256, GRID_MAX = 1 << 20 }; /* blocks take more tiles each beyond that: HIP refuses 2^32 threads */
 
 static int enter(ldg_lane *l) { return ldg_device_error(ldg_site_enter(l->site)); }
 static int leave(ldg_lane *l, int driver_error) {

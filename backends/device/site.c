@@ -16,14 +16,14 @@ static int make_site(ldg_vendor *v, void *context, ldg_site **out) {
   ldg_site *s = ldg_alloc(sizeof *s);
   if (!s) return LADING_ERR_NOMEM;
   memset(s, 0, sizeof *s);
-  s->vendor = v, s->driver = &v->driver, s->context = context, s->table_most = LDG_TABLES_MOST;
+  s->vendor = v, s->driver = &v->driver, s->context = context, s->table_most = LDG_TABLES_MOST, s->chunks_most = LDG_CHUNKS;
   int e = ldg_device_error(s->driver->context_device(&s->device));
   if (!e) e = load_kernels(s);
   if (e) {
     ldg_free(s);
     return e;
   }
-  pthread_mutex_init(&s->lock, NULL), pthread_cond_init(&s->returned, NULL);
+  pthread_mutex_init(&s->lock, NULL), pthread_mutex_init(&s->chunk_lock, NULL), pthread_cond_init(&s->returned, NULL);
   *out = s;
   return LADING_OK;
 }
