@@ -83,7 +83,7 @@ struct ldg_device {
   int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
   /* a NARROW move, a unit a block, dim[0] dense at the source and dim[1] at the destination */
   int (*transpose)(ldg_lane *l, const ldg_cargo *cargo);
-  /* Device memory for what is enqueued between the two; ERR_UNSUPPORTED: the driver has none in the order of streams */
+  /* Device memory for what is enqueued between the two; ERR_UNSUPPORTED: the driver has none in the order of streams, or the stream is recorded */
   int (*scratch)(ldg_lane *l, int64_t bytes, char **out);
   int (*scratch_free)(ldg_lane *l, char *at);
   /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and kept */

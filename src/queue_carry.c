@@ -125,7 +125,9 @@ static int transfer(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, in
   return packed == LDG_SRC ? dev->copy(lane, at, far, w->hi - w->lo) : dev->copy(lane, far, at, w->hi - w->lo);
 }
 
-static int staged(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+enum { SCRATCH_MOST = 32 << 20 }; /* bytes of the device's memory at a time */
+
+static int stage_part(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   const int packed = ldg_side_is_run(&w->side[LDG_DST]) ? LDG_DST : LDG_SRC;
   char *at;
   if (dev->scratch(lane, w->hi - w->lo, &at)) return ldg_queue_ship(dev, lane, w); /* no room for it: the kernel does it alone */
@@ -135,6 +137,16 @@ static int staged(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   if (!e && packed == LDG_DST) e = transfer(dev, lane, w, packed, at);
   const int freed = dev->scratch_free(lane, at);
   return e ? e : freed;
+}
+
+static int staged(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  int e = LADING_OK;
+  for (int64_t lo = w->lo; !e && lo < w->hi;) {
+    const ldg_work part = part_of(w, lo, SCRATCH_MOST);
+    e = stage_part(dev, lane, &part);
+    lo = part.hi;
+  }
+  return e;
 }
 
 /* ---- where memory is ---- */

@@ -43,6 +43,22 @@ START_TEST(tables_come_and_go) {
 }
 END_TEST
 
+/* No memory for a table: another one goes, and it is tried again. */
+START_TEST(room_when_there_is_none) {
+  v = devices_open();
+  cargo a = cargo_new(LISTED, LADING_MEM_DEVICE, LADING_MEM_DEVICE), b = cargo_new("indexed([2,1,4],[5,0,9],int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&a), next = pack_work(&b);
+  OK(lading_enqueue(v.q, &w, NULL));
+  devices_say(&v, !strcmp(v.backend, "cuda") ? "fail cuMemAlloc 1 2" : "fail hipMalloc 1 2");
+  OK(lading_enqueue(v.q, &next, NULL));
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  check_packed(&a), check_packed(&b);
+  cargo_free(&a), cargo_free(&b);
+  devices_close(&v);
+}
+END_TEST
+
 /* Two images of one work, more than there is room for: the second does not push out the first. */
 START_TEST(both_tables_of_a_copy) {
   v = devices_open();
@@ -218,6 +234,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("queue_memory", argc, argv, tables_come_and_go, both_tables_of_a_copy, gone_with_host_under_way, room_with_host_under_way,
+  return CHECK_MAIN("queue_memory", argc, argv, tables_come_and_go, room_when_there_is_none, both_tables_of_a_copy, gone_with_host_under_way, room_with_host_under_way,
                     kinds_without_a_context, one_shot, staged, members_of_several_kinds, through_chunks);
 }

@@ -122,7 +122,7 @@ static void unlink_lane(ldg_lane *l) {
 void ldg_device_destroy(ldg_lane *l) {
   const ldg_driver *d = l->site->driver;
   const bool entered = ldg_site_enter(l->site) == 0;
-  if (entered && l->tables) ldg_site_leave_lane(l);
+  if (entered && l->tables && !ldg_lane_recorded(l)) ldg_site_leave_lane(l);
   unlink_lane(l); /* nobody waits for it from here on */
   if (entered) {
     for (int i = 0; i < LDG_MARKS; i++)

@@ -13,7 +13,7 @@ enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNELS }; /* fi
 /* Pinned memory for what kernels do not reach: more than one at a time, so that one fills while another one empties. */
 enum { LDG_CHUNKS = 16, LDG_CHUNK_BYTES = 1 << 20 };
 
-enum { LDG_TABLES_MOST = 256 << 20 }; /* bytes */
+enum { LDG_TABLES_MOST = 256 << 20 /* bytes */, LDG_BUCKETS = 1024 };
 
 struct ldg_site {
   ldg_site *next;
@@ -24,6 +24,7 @@ struct ldg_site {
   pthread_mutex_t lock;              /* of tables and lanes; callbacks of the driver never take it, since it is held while one waits for streams */
   void *upload;                      /* a stream for tables, NULL until there is one; it also waits for lanes that are gone */
   ldg_lru tables;
+  struct ldg_table *bucket[LDG_BUCKETS]; /* the same tables, by id */
   int64_t table_bytes, table_most;   /* bytes of all, and from which on old ones go */
   int64_t table_clock;               /* counts requests of tables */
   ldg_lane *lanes;                   /* all there are */
