@@ -9,7 +9,7 @@ usage() {
   cat <<'END2'
 usage: bench/gpu_all.sh [OUT]          builds into build-gpu/, writes logs and CSV files into OUT (build-gpu/results)
        bench/gpu_all.sh --carry [DIR]  what a bare machine needs of this one, into DIR (build-carry)
-Environment: BACKEND (cuda), WHAT (problems to measure instead of the suites), SECONDS_MEASURE (per CSV file, 60), CARRY (build-carry).
+Environment: BACKEND (cuda), WHAT (problems to measure instead of the suites), SECONDS_BUILD (200), SECONDS_MEASURE (per CSV file, 60), CARRY (build-carry).
 END2
 }
 
@@ -91,7 +91,7 @@ say "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2> /dev/
 options="--buildtype=release -Dtests=true -Dpeers=false -Dexamples=false -D$backend=true"
 # shellcheck disable=SC2086
 [ -f build-gpu/build.ninja ] || step setup 60 meson setup build-gpu $options || exit 1
-step build 200 meson compile -C build-gpu || exit 1
+step build "${SECONDS_BUILD:-200}" meson compile -C build-gpu || exit 1
 
 # ---- test: those that want a device, on the real one ----
 step tests 150 meson test -C build-gpu --no-rebuild --print-errorlogs --suite device -t 0.6
