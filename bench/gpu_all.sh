@@ -13,10 +13,13 @@ Environment: BACKEND (cuda), WHAT (problems to measure instead of the suites), S
 END2
 }
 
+# The file that the compiler means by <NAME>.
+header() { echo "#include <$1>" | ${CC:-cc} -E -x c - 2> /dev/null | sed -n "s|^# [0-9]* \"\(/.*/$1\)\".*|\1|p" | head -n 1; }
+
 carry() { # carry DIR
   mkdir -p "$1/include" "$1/lib" "$1/bin"
   for h in xxhash.h xxh3.h check.h check_stdint.h; do
-    found=$(find /usr/include /usr/local/include -name "$h" -print -quit 2> /dev/null)
+    found=$(header "$h")
     if [ -n "$found" ]; then cp "$found" "$1/include/"; fi
   done
   for l in libcheck.a libsubunit.a; do
