@@ -23,8 +23,8 @@ carry() { # carry DIR
     if [ -n "$found" ]; then cp "$found" "$1/include/"; fi
   done
   for l in libcheck.a libsubunit.a; do
-    found=$(find /usr/lib /usr/local/lib -name "$l" -print -quit 2> /dev/null)
-    if [ -n "$found" ]; then cp "$found" "$1/lib/"; fi
+    found=$(${CC:-cc} -print-file-name="$l")
+    if [ -f "$found" ]; then cp "$found" "$1/lib/"; fi
   done
   # as much of pkg-config as Meson asks for, since the real one may be missing as well
   cat > "$1/bin/pkg-config" <<'END2'
