@@ -65,7 +65,7 @@ START_TEST(both_tables_of_a_copy) {
   ldg_lane *lane;
   OK(ldg_queue_device_of(v.backend)->create(ldg_queue_device_of(v.backend), 0, &lane));
   ldg_site_tables(lane, 1);
-  cargo a = cargo_new("indexed([2,1,3],[5,0,9],int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE), b = cargo_new("indexed([1,4,1],[7,1,20],int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  cargo a = cargo_new("indexed([2,1,3],[5,0,9],int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE), b = cargo_new("indexed([1,4,1],[7,0,20],int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
   const lading_work w = { .kind = LADING_WORK_COPY, .src_type = a.type, .src_count = 1, .src = a.mem.at, .dst_type = b.type, .dst_count = 1, .dst = b.mem.at, .hi = a.n };
   OK(lading_copy(a.type, 1, a.mem.copy, b.type, 1, b.mem.copy, 0, a.n));
   char *want = memcpy(malloc((size_t)b.mem.n), b.mem.copy, (size_t)b.mem.n);
