@@ -9,19 +9,22 @@ usage() {
   cat <<'END2'
 usage: bench/gpu_all.sh [OUT]          builds into build-gpu/, writes logs and CSV files into OUT (build-gpu/results)
        bench/gpu_all.sh --carry [DIR]  what a bare machine needs of this one, into DIR (build-carry)
-Environment: BACKEND (cuda), WHAT (problems to measure instead of the suites), SECONDS_MEASURE (per CSV file, 60), CARRY (build-carry).
+Environment: BACKEND (cuda), WHAT (problems to measure instead of the suites), SECONDS_BUILD (200), SECONDS_MEASURE (per CSV file, 60), CARRY (build-carry).
 END2
 }
+
+# The file that the compiler means by <NAME>.
+header() { echo "#include <$1>" | ${CC:-cc} -E -x c - 2> /dev/null | sed -n "s|^# [0-9]* \"\(/.*/$1\)\".*|\1|p" | head -n 1; }
 
 carry() { # carry DIR
   mkdir -p "$1/include" "$1/lib" "$1/bin"
   for h in xxhash.h xxh3.h check.h check_stdint.h; do
-    found=$(find /usr/include /usr/local/include -name "$h" -print -quit 2> /dev/null)
+    found=$(header "$h")
     if [ -n "$found" ]; then cp "$found" "$1/include/"; fi
   done
   for l in libcheck.a libsubunit.a; do
-    found=$(find /usr/lib /usr/local/lib -name "$l" -print -quit 2> /dev/null)
-    if [ -n "$found" ]; then cp "$found" "$1/lib/"; fi
+    found=$(${CC:-cc} -print-file-name="$l")
+    if [ -f "$found" ]; then cp "$found" "$1/lib/"; fi
   done
   # as much of pkg-config as Meson asks for, since the real one may be missing as well
   cat > "$1/bin/pkg-config" <<'END2'
@@ -91,7 +94,7 @@ say "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2> /dev/
 options="--buildtype=release -Dtests=true -Dpeers=false -Dexamples=false -D$backend=true"
 # shellcheck disable=SC2086
 [ -f build-gpu/build.ninja ] || step setup 60 meson setup build-gpu $options || exit 1
-step build 200 meson compile -C build-gpu || exit 1
+step build "${SECONDS_BUILD:-200}" meson compile -C build-gpu || exit 1
 
 # ---- test: those that want a device, on the real one ----
 step tests 150 meson test -C build-gpu --no-rebuild --print-errorlogs --suite device -t 0.6

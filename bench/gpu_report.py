@@ -23,7 +23,7 @@ def of_floor(row, way):
 def line(title, values, goal):
     values = sorted((v, name) for v, name in values if v > 0)
     if not values:
-        return print(f"  {title}: nothing measured")
+        return
     mean = math.exp(sum(math.log(v) for v, _ in values) / len(values))
     good = sum(v >= goal for v, _ in values)
     print(f"  {title}: {good} of {len(values)} at {goal:g} or more; geometric mean {mean:.2f}, least {values[0][0]:.2f} ({values[0][1]})")

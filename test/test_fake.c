@@ -193,6 +193,16 @@ START_TEST(freed_memory) {
 }
 END_TEST
 
+START_TEST(memory_of_another_device) {
+  begin("");
+  char *p = device_memory(16);
+  OK(driver_enter(d, 1));
+  char *q = device_memory(16);
+  OK(driver_leave(d, 1));
+  fault_at((own_args){ .dst = p, .src = q }, ILLEGAL_ADDRESS);
+}
+END_TEST
+
 /* ---- the host keeps off ---- */
 
 static void touch(void) { *(volatile char *)device_memory(16) = 1; }
@@ -569,7 +579,8 @@ END_TEST
 int main(int argc, char **argv) {
   if (getenv("LADING_TEST_BACKEND")) backend = getenv("LADING_TEST_BACKEND");
   return CHECK_MAIN("fake", argc, argv, fills, barriers, missing_barrier, threads_that_leave, two_barriers, too_much_shared_memory, aligned_words,
-                    over_the_end, memory_of_the_host, freed_memory, poison, copies_out_of_bounds, later, polled, events, callbacks_do_not_call,
+                    over_the_end, memory_of_the_host, freed_memory,
+                    memory_of_another_device, poison, copies_out_of_bounds, later, polled, events, callbacks_do_not_call,
                     graphs, on_demand, failing_kernels, bad_launches, contexts, a_fault_ends_badly, children_have_nothing, questions,
                     two_processes, freed_by_its_owner);
 }

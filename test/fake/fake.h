@@ -36,7 +36,7 @@
 enum {
   E_OK = 0, E_VALUE = 1, E_MEMORY = 2, E_NOT_INIT = 3, E_NO_DEVICE = 100, E_DEVICE = 101, E_IMAGE = 200, E_CONTEXT = 201, E_MAP = 205,
   E_HANDLE = 400, E_NOT_FOUND = 500, E_NOT_READY = 600, E_ADDRESS = 700, E_RESOURCES = 701, E_ALREADY_MAPPED = 712, E_NOT_MAPPED = 713,
-  E_MISALIGNED = 716, E_LAUNCH = 719, E_NOT_PERMITTED = 800, E_CAPTURE = 900, E_CAPTURE_BROKEN = 901, E_UNJOINED = 904, E_IMPLICIT = 906,
+  E_MISALIGNED = 716, E_LAUNCH = 719, E_NOT_PERMITTED = 800, E_CAPTURE = 900, E_CAPTURE_BROKEN = 901, E_IMPLICIT = 906,
   E_UNKNOWN = 999,
 };
 
@@ -142,7 +142,7 @@ enum { FAKE_PAGE = 4096 };
 typedef struct fake_mark { int users; bool done; int64_t when; } fake_mark;
 typedef enum fake_what { DO_LAUNCH, DO_COPY, DO_FILL, DO_MARK, DO_AWAIT, DO_CALL, DO_FREE } fake_what;
 typedef struct fake_kernel fake_kernel;
-typedef struct fake_launch { const fake_kernel *kernel; uint32_t grid, block; void *args; } fake_launch;
+typedef struct fake_launch { const fake_kernel *kernel; uint32_t grid, block; void *args; int device; } fake_launch;
 /* Boxes of bytes; one row is a box of height and depth 1. */
 typedef struct fake_box { char *p; int64_t pitch, slice; } fake_box;
 typedef struct fake_copy { fake_box dst, src; int64_t width, height, depth; void *snapshot; } fake_copy;

@@ -73,6 +73,7 @@ static int refused(const function *f, const fake_stream *s, const unsigned dims[
     if (!dims[i] || dims[i] > INT32_MAX) return fake_fault(E_VALUE, "a launch of %u threads in a dimension", dims[i]);
   if (dims[1] * dims[2] * dims[4] * dims[5] != 1) return fake_fault(E_VALUE, "a launch in more than one dimension");
   if (dims[3] > LDG_BLOCK_MAX) return fake_fault(E_RESOURCES, "a launch of %u threads a block", dims[3]);
+  if (FAKE_PICK(0, 1) && (uint64_t)dims[0] * dims[3] > UINT32_MAX) return fake_fault(E_VALUE, "a launch of 2^32 threads, too many for HIP");
   if (shared > SHARED_MAX) return fake_fault(E_VALUE, "a launch with %u bytes of shared memory", shared);
   return E_OK;
 }
@@ -89,7 +90,7 @@ FAKE(cuLaunchKernel, hipModuleLaunchKernel, CURRENT,
   if (!params || extra) return fake_fault(E_VALUE, "arguments of a launch that are no list of pointers");
   void *args = malloc(f->kernel->args_size);
   memcpy(args, params[0], f->kernel->args_size);
-  return fake_push(s, (fake_command){ .what = DO_LAUNCH, .launch = { f->kernel, gx, bx, args } });
+  return fake_push(s, (fake_command){ .what = DO_LAUNCH, .launch = { f->kernel, gx, bx, args, s->object.context->device } });
 }
 
 int fake_kernel_run(const fake_launch *l) {

@@ -64,6 +64,9 @@ static char *shared;
 
 _Thread_local ldg_fake_place ldg_fake_here;
 
+/* The range of the last access is most often that of the next. */
+static struct { uintptr_t base; int64_t size, real, generation; } recent[2];
+
 /* ---- switching stacks ---- */
 
 static void sanitizer_leaves(void **keep, const void *stack, size_t size) {
@@ -207,6 +210,7 @@ static int run_block(uint32_t bid) {
 
 int fake_lanes_run(const fake_launch *l, void (*body)(const void *)) {
   block.launch = l, block.body = body;
+  recent[0].generation = recent[1].generation = -1; /* of a kernel on another device, perhaps */
   int err = E_OK;
   const uint32_t first = (uint32_t)(fake_random() % l->grid); /* blocks begin somewhere */
   for (uint32_t i = 0; i < l->grid && !err; i++) err = run_block((uint32_t)(((uint64_t)first + i) % l->grid));
@@ -236,8 +240,6 @@ void *ldg_fake_shared(const void *key, size_t size, size_t align) {
   return names[names_n++].at = shared + at;
 }
 
-/* The range of the last access is most often that of the next. */
-static struct { uintptr_t base; int64_t size, real, generation; } recent[2];
 
 static bool in_recent(int i, uintptr_t p, size_t size) {
   return recent[i].generation == fake_generation && p - recent[i].base < (uintptr_t)recent[i].size &&
@@ -256,6 +258,8 @@ static void look_up(const void *p, size_t size, bool writes) {
   if (!r || (int64_t)((uintptr_t)p - r->base + size) > r->size) forbidden(p, size, writes, r);
   if (r->header && !__atomic_load_n(&r->header->alive, __ATOMIC_ACQUIRE))
     stop(fake_fault(E_ADDRESS, "%s uses memory at %p that its owner freed", block.launch->kernel->name, p));
+  if (r->memory == MEMORY_DEVICE && r->context->device != block.launch->device)
+    stop(fake_fault(E_ADDRESS, "%s runs on device %d and uses memory of device %d at %p", block.launch->kernel->name, block.launch->device, r->context->device, p));
   recent[1] = recent[0];
   recent[0].base = r->base, recent[0].size = r->size, recent[0].real = r->real, recent[0].generation = r->opened ? -1 : fake_generation;
 }
