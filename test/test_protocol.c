@@ -208,12 +208,21 @@ START_TEST(no_current_context) {
 }
 END_TEST
 
+/* HIP has one beside the context. */
+static int device_of_thread(void) {
+  int device = -1;
+  if (d->device) OK(d->device(&device));
+  return device;
+}
+
 START_TEST(another_current_context) {
   begin("");
   OK(driver_enter(d, 1));
   void *const mine = current();
+  const int of_thread = device_of_thread();
   use_everything();
   ck_assert_ptr_eq(current(), mine);
+  ck_assert_int_eq(device_of_thread(), of_thread);
   OK(driver_leave(d, 1));
   ck_assert_ptr_null(current());
 }

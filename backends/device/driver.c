@@ -34,6 +34,7 @@ static bool find_functions(const ldg_driver_names *names, ldg_driver *out, void 
 static bool load(ldg_vendor *v) {
   void *library = open_library(v);
   if (!library || !find_functions(&v->names, &v->driver, library)) return false; /* a library that was opened stays */
+  if (v->adapt && !v->adapt(&v->driver, library)) return false;
   return v->driver.init(0) == 0 && v->driver.device_count(&v->devices) == 0 && v->devices > 0;
 }
 

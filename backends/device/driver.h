@@ -73,6 +73,7 @@ typedef struct ldg_vendor {
   int kind_host, kind_device;            /* values of the first */
   int (*copy)(const ldg_driver *d, void *dst, const void *src, size_t n, void *stream);
   int (*context_of)(const ldg_driver *d, void *stream, void **context); /* of a stream; NULL where there is none */
+  bool (*adapt)(ldg_driver *d, void *library); /* NULL: the functions are as driver.h means them; false: they cannot be made so */
   /* what is found at run time */
   _Atomic int state;                     /* 0: nobody has looked yet; 1: there; 2: not there */
   ldg_driver driver;

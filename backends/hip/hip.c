@@ -1,6 +1,8 @@
 /* HIP: what its runtime calls the functions of driver.h. Of version 6 or later: before, kinds of memory had other numbers. */
 #include "../device/site.h"
 
+#include <dlfcn.h>
+
 extern const char ldg_hip_image[];
 
 static const char *const libraries[] = { "libamdhip64.so.7", "libamdhip64.so.6", NULL };
@@ -21,8 +23,36 @@ static int context_of(const ldg_driver *d, void *stream, void **context) {
   return e ? e : d->context_retain(context, device);
 }
 
+/* ROCm's push makes the device of the context the thread's, and its pop leaves it so: what was the device before is put back here. */
+enum { NESTED = 8 };
+static struct { int (*push)(void *context), (*pop)(void **context), (*get)(int *device), (*set)(int device); } runtime;
+static _Thread_local struct { int n, device[NESTED]; } before;
+
+static int push(void *context) {
+  int device = 0;
+  if (before.n == NESTED) return LDG_NO_CONTEXT;
+  int e = runtime.get(&device);
+  if (!e) e = runtime.push(context);
+  if (!e) before.device[before.n++] = device;
+  return e;
+}
+
+static int pop(void **context) {
+  const int e = runtime.pop(context);
+  if (before.n) runtime.set(before.device[--before.n]);
+  return e;
+}
+
+static bool adapt(ldg_driver *d, void *library) {
+  runtime.push = d->context_push, runtime.pop = d->context_pop;
+  *(void **)&runtime.get = dlsym(library, "hipGetDevice"), *(void **)&runtime.set = dlsym(library, "hipSetDevice");
+  if (!runtime.get || !runtime.set) return false;
+  d->context_push = push, d->context_pop = pop;
+  return true;
+}
+
 static ldg_vendor vendor = {
-  .name = "hip", .libraries = libraries, .image = ldg_hip_image, .copy = copy, .context_of = context_of,
+  .name = "hip", .libraries = libraries, .image = ldg_hip_image, .copy = copy, .context_of = context_of, .adapt = adapt,
   .fact_kind = 2, .fact_managed = 8, .fact_device = 9, .fact_buffer = 7, .fact_exportable = 10, .kind_host = 1, .kind_device = 2,
   .names = {
     .init = "hipInit", .device_count = "hipGetDeviceCount", .device_get = "hipDeviceGet",

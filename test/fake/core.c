@@ -235,12 +235,30 @@ FAKE(cuDevicePrimaryCtxRelease_v2, hipDevicePrimaryCtxRelease, INIT, (int device
   return E_OK;
 }
 
+/* HIP's alone: the device of the thread, which ROCm's push changes and its pop does not put back. */
+#ifdef FAKE_HIP
+static _Thread_local int thread_device;
+static void becomes(const fake_context *context) { thread_device = context->device; }
+FAKE(cuda_has_no_device_of_threads, hipGetDevice, INIT, (int *device), (device)) {
+  *device = thread_device;
+  return E_OK;
+}
+FAKE(cuda_sets_no_device_of_threads, hipSetDevice, INIT, (int device), (device)) {
+  if (!device_exists(device)) return E_DEVICE;
+  thread_device = device;
+  return E_OK;
+}
+#else
+static void becomes(const fake_context *context) { (void)context; }
+#endif
+
 static bool context_exists(const fake_context *c) { return c >= primary && c < primary + FAKE_DEVICES && c->retained; }
 
 FAKE(cuCtxPushCurrent_v2, hipCtxPushCurrent, INIT, (fake_context *context), (context)) {
   if (!context_exists(context)) return fake_fault(E_CONTEXT, "no such context is pushed");
   if (stack.n == STACK) return fake_fault(E_VALUE, "contexts are pushed and never popped");
   stack.at[stack.n++] = context;
+  becomes(context);
   return E_OK;
 }
 
