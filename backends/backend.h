@@ -77,7 +77,8 @@ struct ldg_device {
   const char *name;
   void *own;                                                                /* the backend's */
   int (*count)(const ldg_device *d);                                        /* of devices; 0: no driver */
-  int (*query)(const ldg_device *d, const void *at, lading_mem *out);       /* HOST for what the driver does not know */
+  /* HOST for what the driver does not know; l, which may be NULL, spares a look for a context to ask in */
+  int (*query)(const ldg_device *d, const ldg_lane *l, const void *at, lading_mem *out);
   int (*create)(const ldg_device *d, int device, ldg_lane **out);           /* ERR_ARG: no such device */
   int (*wrap)(const ldg_device *d, void *stream, ldg_lane **out);           /* the stream outlives the lane */
   void (*destroy)(ldg_lane *l);                                             /* work goes on */
@@ -88,7 +89,7 @@ struct ldg_device {
   int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
   /* a NARROW move, a unit a block, dim[0] dense at the source and dim[1] at the destination */
   int (*transpose)(ldg_lane *l, const ldg_cargo *cargo);
-  /* Device memory for what is enqueued between the two; ERR_UNSUPPORTED: the driver has none in the order of streams */
+  /* Device memory for what is enqueued between the two; ERR_UNSUPPORTED: the driver has none in the order of streams, or the stream is recorded */
   int (*scratch)(ldg_lane *l, int64_t bytes, char **out);
   int (*scratch_free)(ldg_lane *l, char *at);
   /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and kept */

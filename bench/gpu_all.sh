@@ -74,11 +74,11 @@ step() {
   return $rc
 }
 
-# csv NAME WHERE WHAT...: what was measured when the time is over counts
+# csv NAME 'MODE OPTIONS' WHAT...: what was measured when the time is over counts
 csv() {
-  name=$1 where=$2; shift 2
-  # shellcheck disable=SC2086 # a list of words
-  timeout "$limit" build-gpu/bench/lbench time --where "$where" --backend "$backend" --csv ${WHAT:-"$@"} > "$out/$name.csv" 2> "$out/$name.log"
+  name=$1 mode=$2; shift 2
+  # shellcheck disable=SC2086 # lists of words
+  timeout "$limit" build-gpu/bench/lbench $mode --backend "$backend" --csv ${WHAT:-"$@"} > "$out/$name.csv" 2> "$out/$name.log"
   rc=$?
   say "measured: $name: $(($(wc -l < "$out/$name.csv") - 1)) problems$(if [ $rc = 124 ]; then echo ", out of time"; fi)"
   if [ $rc != 0 ] && [ $rc != 124 ]; then say "FAILED: $name ($rc): $(tail -n 1 "$out/$name.log")"; failed=$((failed + 1)); fi
@@ -116,11 +116,12 @@ fi
 # ---- measure ----
 step calibrate 60 build-gpu/bench/lbench calibrate --device --backend "$backend" --out "$out/model"
 step batch 60 build-gpu/bench/lbench batch --backend "$backend" --csv
-csv device-ddtbench device ddtbench
-csv device-tempi device tempi
-csv device-other device transpose comb ompi
-csv pinned-ddtbench pinned ddtbench
-csv host-ddtbench host-to-device ddtbench
+csv device-ddtbench 'time --where device' ddtbench
+csv device-tempi 'time --where device' tempi
+csv device-other 'time --where device' transpose comb ompi
+csv pinned-ddtbench 'time --where pinned' ddtbench
+csv host-ddtbench 'time --where host-to-device' ddtbench
+csv ipc-ddtbench ipc ddtbench
 step report 20 python3 bench/gpu_report.py "$out"
 cat "$out/report.log" >> "$out/summary.txt"
 say "$failed failed; results in $out"

@@ -35,6 +35,8 @@ def report(path):
     for row in rows:
         if row.get("note"):
             print(f"  WRONG: {row['note']}")
+    if path.stem.startswith("ipc"):
+        return line("directly against pack, copy, unpack", [(number(r, "packed_of_direct"), r["name"]) for r in rows], 1.5)
     large = [r for r in rows if number(r, "bytes") >= 1 << 20]
     for way in ("pack", "unpack"):
         wide = [r for r in large if number(r, "min_block") >= 32]

@@ -30,6 +30,7 @@ static const char usage[] =
     "  calls     what calls take that move nothing or little: types made, segments found, a few bytes\n"
     "  copy      layout to layout, against packing and unpacking and loops by hand; WHAT: pairs, see suites/copy.pairs\n"
     "  batch     many requests at once on a device: fused, a launch each, a stream each, a graph\n"
+    "  ipc       two processes on one GPU: out of the other's memory directly, and packed, copied, unpacked\n"
     "  calibrate measures this machine for the planner's costs, in less than a minute\n"
     "\n"
     "WHAT is a suite (ddtbench, or a path to a .suite file), the name of a problem, a type such as 'vector(8,1,8,double)',\n"
@@ -423,6 +424,16 @@ static int run_device(const options *o, const work *w, int *done) {
   return status;
 }
 
+static int exchanged(const options *o, problem *p, void *arg) {
+  (void)arg;
+  return !device_ipc(o->backend, p, o->csv);
+}
+
+static int run_ipc(const options *o, const work *w, int *done) {
+  device_ipc_header(o->csv);
+  return run_plain(o, w, exchanged, NULL, done);
+}
+
 static int run_pairs(options *o) {
   find_suites_dir(o);
   return pairs_run(&(pairs_options){ &o->measure, o->filtered ? &o->filter : NULL, o->suites_dir, o->what, o->n_what });
@@ -437,13 +448,14 @@ static int run(const options *o, const work *w) {
   int done = 0, status;
   if (strcmp(o->mode, "verify") == 0) status = run_verify(o, w, &done);
   else if (strcmp(o->mode, "time") == 0) status = o->on_device ? run_device(o, w, &done) : run_time(o, w, &done);
+  else if (strcmp(o->mode, "ipc") == 0) status = run_ipc(o, w, &done);
   else status = run_plain(o, w, strcmp(o->mode, "explain") == 0 ? explain : dump, NULL, &done);
   return done || status ? status : refuse("no problem matches --filter");
 }
 
 static bool is_mode(const char *s) {
   return strcmp(s, "explain") == 0 || strcmp(s, "dump") == 0 || strcmp(s, "verify") == 0 || strcmp(s, "time") == 0 ||
-         strcmp(s, "copy") == 0 || strcmp(s, "calls") == 0 || strcmp(s, "calibrate") == 0 || strcmp(s, "batch") == 0;
+         strcmp(s, "copy") == 0 || strcmp(s, "ipc") == 0 || strcmp(s, "calls") == 0 || strcmp(s, "calibrate") == 0 || strcmp(s, "batch") == 0;
 }
 
 int main(int argc, char **argv) {
@@ -451,7 +463,7 @@ int main(int argc, char **argv) {
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   o.mode = argv[1];
-  if (!is_mode(o.mode)) return refuse("'%s' is no mode; use explain, dump, verify, time, calls, copy, batch or calibrate", o.mode);
+  if (!is_mode(o.mode)) return refuse("'%s' is no mode; use explain, dump, verify, time, calls, copy, ipc, batch or calibrate", o.mode);
   setvbuf(stdout, NULL, _IOLBF, 0);
   const bool read = read_args(&o, argc, argv);
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();

@@ -29,4 +29,8 @@ bool device_measure(device *d, const problem *p, const measure_options *o, devic
 void device_report_header(const device *d, bool csv);
 void device_report_row(const device *d, const problem *p, const device_row *row, bool csv);
 
+/* `lbench ipc`: two processes on one device. false: it failed, or other bytes came. This process has no driver open. */
+void device_ipc_header(bool csv);
+bool device_ipc(const char *backend, const problem *p, bool csv);
+
 #endif

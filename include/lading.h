@@ -393,7 +393,7 @@ typedef uint64_t lading_request;
  * for. Memory that the device does not reach goes through pinned memory of the library, of which there is a bounded amount: when all
  * of it is in use, this call waits for some; not while a graph is recorded from the stream (ERR_UNSUPPORTED), and what a graph records
  * has to have been enqueued once before, if it is no nest. Memory of another device takes peer access, which is the caller's to enable. Bytes that coincide in the destination are written by one thread, slowly.
- * *out, unless NULL: for test and wait. Errors are those of the call for host memory, and nothing was enqueued; ERR_DEVICE (also:
+ * *out, unless NULL: for test and wait; leave it NULL while a graph is recorded. Errors are those of the call for host memory, and nothing was enqueued; ERR_DEVICE (also:
  * device memory on a "host" queue), and then of what was enqueued before it nothing is undone; ERR_UNSUPPORTED: a reduction of long
  * doubles, or of elements of several kinds that coincide, by a device. */
 LADING_API int lading_enqueue(lading_queue *queue, const lading_work *work, lading_request *out);

@@ -52,7 +52,7 @@ int ldg_queue_mem_query(const void *at, lading_mem *out) {
   *out = (lading_mem){ LADING_MEM_HOST, -1 };
   for (int i = 0; i < BACKENDS && out->kind == LADING_MEM_HOST; i++) {
     const ldg_device *dev = backends[i].dev;
-    const int e = dev && dev->count(dev) > 0 ? dev->query(dev, at, out) : LADING_OK;
+    const int e = dev && dev->count(dev) > 0 ? dev->query(dev, NULL, at, out) : LADING_OK;
     if (e) return e;
   }
   return LADING_OK;

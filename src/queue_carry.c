@@ -125,7 +125,9 @@ static int transfer(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, in
   return packed == LDG_SRC ? dev->copy(lane, at, far, w->hi - w->lo) : dev->copy(lane, far, at, w->hi - w->lo);
 }
 
-static int staged(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+enum { SCRATCH_MOST = 32 << 20 }; /* bytes of the device's memory at a time */
+
+static int stage_part(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   const int packed = ldg_side_is_run(&w->side[LDG_DST]) ? LDG_DST : LDG_SRC;
   char *at;
   if (dev->scratch(lane, w->hi - w->lo, &at)) return ldg_queue_ship(dev, lane, w); /* no room for it: the kernel does it alone */
@@ -135,6 +137,16 @@ static int staged(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   if (!e && packed == LDG_DST) e = transfer(dev, lane, w, packed, at);
   const int freed = dev->scratch_free(lane, at);
   return e ? e : freed;
+}
+
+static int staged(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  int e = LADING_OK;
+  for (int64_t lo = w->lo; !e && lo < w->hi;) {
+    const ldg_work part = part_of(w, lo, SCRATCH_MOST);
+    e = stage_part(dev, lane, &part);
+    lo = part.hi;
+  }
+  return e;
 }
 
 /* ---- where memory is ---- */
@@ -147,7 +159,7 @@ static bool same_kind(lading_mem a, lading_mem b) { return a.kind == b.kind && a
 static uintptr_t page_of(const char *at) { return (uintptr_t)at >> 12; }
 
 /* Segments from stream byte lo on that are in memory of one kind on that side: up to *end. */
-static int segments_alike(const ldg_device *dev, const ldg_work *w, int64_t lo, int i, lading_mem *kind, int64_t *end) {
+static int segments_alike(const ldg_device *dev, const ldg_lane *lane, const ldg_work *w, int64_t lo, int i, lading_mem *kind, int64_t *end) {
   const ldg_side *s = &w->side[i];
   ldg_rep items;
   ldg_cursor c;
@@ -159,7 +171,7 @@ static int segments_alike(const ldg_device *dev, const ldg_work *w, int64_t lo, 
   for (*end = lo; *end < w->hi && ldg_cursor_run(&c, &off, &len); *end += len) {
     const char *at = ldg_at(s->base, off);
     lading_mem next = *kind;
-    if (*end == lo || page_of(at) != page) e = dev->query(dev, at, &next);
+    if (*end == lo || page_of(at) != page) e = dev->query(dev, lane, at, &next);
     if (e || (*end > lo && !same_kind(*kind, next))) break;
     *kind = next, page = page_of(at + len - 1);
   }
@@ -172,16 +184,16 @@ static int by_segments(const ldg_device *dev, ldg_lane *lane, const ldg_work *w,
   int e = LADING_OK;
   for (; !e && part.lo < w->hi; part.lo = part.hi) {
     part.mem[i] = (lading_mem){ LADING_MEM_UNKNOWN, 0 };
-    e = segments_alike(dev, w, part.lo, i, &part.mem[i], &part.hi);
+    e = segments_alike(dev, lane, w, part.lo, i, &part.mem[i], &part.hi);
     if (!e) e = ldg_queue_carry(dev, lane, &part);
   }
   return e;
 }
 
-static int ask(const ldg_device *dev, ldg_work *w, int i) {
+static int ask(const ldg_device *dev, const ldg_lane *lane, ldg_work *w, int i) {
   const ldg_side *s = &w->side[i];
   if (w->mem[i].kind != LADING_MEM_UNKNOWN) return LADING_OK;
-  return dev->query(dev, ldg_at(s->base, s->rep->first + (w->plan[i] ? 0 : w->lo)), &w->mem[i]);
+  return dev->query(dev, lane, ldg_at(s->base, s->rep->first + (w->plan[i] ? 0 : w->lo)), &w->mem[i]);
 }
 
 /* ---- all ---- */
@@ -198,7 +210,7 @@ int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *work)
   bool reached[2];
   for (int i = LDG_SRC; i <= LDG_DST; i++) {
     if (w.mem[i].kind == LADING_MEM_UNKNOWN && is_absolute(&w, i)) return by_segments(dev, lane, &w, i);
-    const int e = ask(dev, &w, i);
+    const int e = ask(dev, lane, &w, i);
     if (e) return e;
     reached[i] = dev->reaches(lane, w.mem[i].kind);
   }
@@ -212,7 +224,7 @@ int ldg_queue_reaches(const ldg_device *dev, ldg_lane *lane, ldg_work *w, bool *
   *out = true;
   for (int i = LDG_SRC; i <= LDG_DST && *out; i++) {
     const bool known = w->mem[i].kind != LADING_MEM_UNKNOWN || !is_absolute(w, i);
-    const int e = known ? ask(dev, w, i) : LADING_OK;
+    const int e = known ? ask(dev, lane, w, i) : LADING_OK;
     if (e) return e;
     *out = known && dev->reaches(lane, w->mem[i].kind);
   }

@@ -1,56 +1,13 @@
-/* queue: requests, order, what a call costs in calls of the driver, graphs, memory of several kinds in one type, failures. Some of
- * it asks the stand-in driver, and does nothing with a real one. */
-#include "random_types.h"
-#include "areas.h"
-#include "queue.h"
-#include "../backends/device/site.h"
+/* queue: requests, order, what a call costs in calls of the driver, graphs, failures. Some of it asks the stand-in driver, and does
+ * nothing with a real one. */
+#include "cargos.h"
+#include "base.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
-#define OK(call) ck_assert_int_eq(call, LADING_OK)
-
-static devices v;
-
-typedef struct cargo { lading_type *type; area mem, packed; int64_t n; } cargo;
-
-static cargo cargo_new(const char *type, lading_memkind mem, lading_memkind packed) {
-  cargo c = { .type = parsed(type) };
-  const lading_info i = info_of(c.type);
-  c.n = i.size;
-  c.mem = area_new(&v, mem, i.true_extent), c.packed = area_new(&v, packed, i.size);
-  area_fill(&c.mem, 1), area_fill(&c.packed, 2);
-  return c;
-}
-static void cargo_free(cargo *c) {
-  lading_type_free(c->type);
-  area_free(&c->mem), area_free(&c->packed);
-}
-static lading_work pack_work(const cargo *c) {
-  return (lading_work){ .kind = LADING_WORK_PACK, .src_type = c->type, .src_count = 1, .src = c->mem.at, .dst = c->packed.at, .hi = c->n,
-                        .src_mem = { c->mem.kind, 0 }, .dst_mem = { c->packed.kind, 0 } };
-}
-static void check_packed(cargo *c) {
-  char *want = malloc((size_t)c->n);
-  OK(lading_pack(c->type, 1, c->mem.copy, want, 0, c->n));
-  area_pull(&c->packed);
-  ck_assert(!memcmp(want, c->packed.copy, (size_t)c->n));
-  free(want);
-}
-
-#define STRIDED "vector(100,3,7,int)"
-#define LISTED "indexed([2,1,3],[5,0,9],int)"
-
 /* ---- what a call costs ---- */
-
-static void count_from_here(void) { devices_say(&v, "reset"); }
-/* By CUDA's names; HIP's are the same calls. */
-static void called(const char *name, int64_t times) {
-  char line[80];
-  snprintf(line, sizeof line, "count %s%s", *name ? "cu" : "", name);
-  if (v.d->fake && !strcmp(v.backend, "cuda")) ck_assert_msg(devices_say(&v, line) == times, "%s was called %lld times", name, (long long)devices_say(&v, line));
-}
 
 START_TEST(one_launch_and_nothing_else) {
   v = devices_open();
@@ -106,7 +63,7 @@ START_TEST(unknown_kinds_take_one_query_each) {
   w.src_mem.kind = w.dst_mem.kind = LADING_MEM_UNKNOWN;
   count_from_here();
   OK(lading_enqueue(v.q, &w, NULL));
-  called("PointerGetAttributes", 2), called("", 5);
+  called("PointerGetAttributes", 2), called("", 9); /* each in the queue's context */
   OK(lading_queue_sync(v.q));
   check_packed(&c);
   cargo_free(&c);
@@ -148,79 +105,6 @@ START_TEST(kinds_are_told) {
   }
   devices_close(&v);
 }
-END_TEST
-
-/* ---- tables that go ---- */
-
-/* More lists than there is room for, on queues that come and go, with nobody waiting: no kernel reads a table that has gone, which
- * the stand-in would see, and none is freed for ever. */
-START_TEST(tables_come_and_go) {
-  rng r = rng_of(31);
-  v = devices_open();
-  ldg_lane *lane;
-  OK(ldg_queue_device_of(v.backend)->create(ldg_queue_device_of(v.backend), 0, &lane));
-  ldg_site_tables(lane, 3000);
-  cargo c[40];
-  for (int i = 0; i < 40; i++) {
-    char list[80];
-    snprintf(list, sizeof list, "indexed([2,1,%d],[5,0,9],int)", i + 1);
-    c[i] = cargo_new(list, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
-  }
-  if (v.d->fake) devices_say(&v, "patience -1"), devices_say(&v, "shuffle 3");
-  count_from_here();
-  for (int k = 0; k < 20; k++) {
-    lading_queue *q;
-    OK(lading_queue_create(v.backend, 0, &q));
-    for (int i = 0; i < 20; i++) {
-      const lading_work w = pack_work(&c[rng_in(&r, 0, 39)]);
-      OK(lading_enqueue(i % 2 ? q : v.q, &w, NULL));
-    }
-    lading_queue_free(q);
-  }
-  for (int i = 0; i < 40; i++) {
-    const lading_work w = pack_work(&c[i]);
-    OK(lading_enqueue(v.q, &w, NULL));
-  }
-  OK(lading_queue_sync(v.q));
-  if (v.d->fake && !strcmp(v.backend, "cuda")) ck_assert_int_gt(devices_say(&v, "count cuMemFree"), 40);
-  for (int i = 0; i < 40; i++) check_packed(&c[i]), cargo_free(&c[i]);
-  ldg_queue_device_of(v.backend)->destroy(lane);
-  devices_close(&v);
-}
-END_TEST
-
-/* ---- ways to pinned memory ---- */
-
-static void check_path(const char *force, int64_t copies) {
-  setenv("LADING_FORCE", force, 1); /* each test is a process of its own */
-  v = devices_open();
-  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_PINNED);
-  lading_work w = pack_work(&c);
-  char *want = malloc((size_t)c.mem.n), text[4000];
-  count_from_here();
-  OK(lading_enqueue(v.q, &w, NULL));
-  called("LaunchKernel", 1), called("MemcpyAsync", copies), called("MemAllocAsync", copies), called("MemFreeAsync", copies);
-  OK(lading_queue_sync(v.q));
-  check_packed(&c);
-  area_fill(&c.packed, 5);
-  memcpy(want, c.mem.copy, (size_t)c.mem.n);
-  OK(lading_unpack_op(c.type, 1, want, c.packed.copy + 8, 8, c.n - 4, LADING_SUM));
-  w = (lading_work){ .kind = LADING_WORK_UNPACK, .op = LADING_SUM, .dst_type = c.type, .dst_count = 1, .src = c.packed.at + 8, .dst = c.mem.at, .lo = 8, .hi = c.n - 4 };
-  OK(lading_enqueue(v.q, &w, NULL));
-  called("MemcpyAsync", 2 * copies);
-  OK(lading_queue_sync(v.q));
-  area_pull(&c.mem);
-  ck_assert(!memcmp(want, c.mem.copy, (size_t)c.mem.n));
-  ck_assert_int_gt(lading_explain(c.type, 1, text, sizeof text), 0);
-  ck_assert_ptr_nonnull(strstr(text, "into pinned memory: one-shot"));
-  free(want);
-  cargo_free(&c);
-  devices_close(&v);
-}
-
-START_TEST(one_shot) { check_path("one-shot", 0); }
-END_TEST
-START_TEST(staged) { check_path("staged", 1); }
 END_TEST
 
 /* ---- requests ---- */
@@ -346,69 +230,6 @@ START_TEST(graphs) {
   void *exec = recorded(&w, LADING_ERR_UNSUPPORTED); /* the host's part would run at every replay */
   ck_assert_int_eq(v.d->exec_free(exec), 0);
   cargo_free(&c);
-  devices_close(&v);
-}
-END_TEST
-
-/* ---- members here and there ---- */
-
-static const char *address_of(char *buf, const area *a, int64_t at) { return sprintf(buf, "%lld", (long long)(intptr_t)(a->at + at)), buf; }
-
-START_TEST(members_of_several_kinds) {
-  v = devices_open();
-  area part[4], packed = area_new(&v, LADING_MEM_DEVICE, 4 * 30);
-  char text[400], at[4][24], want[4 * 30];
-  static const lading_memkind kinds[] = { LADING_MEM_DEVICE, LADING_MEM_HOST, LADING_MEM_HOST, LADING_MEM_PINNED };
-  for (int i = 0; i < 4; i++) part[i] = area_new(&v, kinds[i], 64), area_fill(&part[i], (uint64_t)i), address_of(at[i], &part[i], i);
-  snprintf(text, sizeof text, "hindexed([30,30,30,30],[%s,%s,%s,%s],byte)", at[0], at[1], at[2], at[3]);
-  lading_type *t = parsed(text);
-  for (int i = 0; i < 4; i++) memcpy(want + 30 * i, part[i].copy + i, 30);
-  for (int64_t lo = 0; lo <= 120; lo += 17)
-    for (int64_t hi = lo; hi <= 120; hi += 13) {
-      const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .dst = packed.at, .lo = lo, .hi = hi };
-      OK(lading_enqueue(v.q, &w, NULL));
-      OK(lading_queue_sync(v.q));
-      area_pull(&packed);
-      ck_assert(!memcmp(packed.copy, want + lo, (size_t)(hi - lo)));
-    }
-  area_fill(&packed, 9);
-  const lading_work back = { .kind = LADING_WORK_UNPACK, .dst_type = t, .dst_count = 1, .src = packed.at, .hi = 120 };
-  OK(lading_enqueue(v.q, &back, NULL));
-  OK(lading_queue_sync(v.q));
-  for (int i = 0; i < 4; i++) {
-    area_pull(&part[i]);
-    ck_assert(!memcmp(part[i].copy + i, packed.copy + 30 * i, 30));
-    area_free(&part[i]);
-  }
-  lading_type_free(t);
-  area_free(&packed);
-  devices_close(&v);
-}
-END_TEST
-
-/* ---- memory that the device does not reach ---- */
-
-/* More than all chunks hold, and elements that chunks do not divide. */
-START_TEST(through_chunks) {
-  v = devices_open();
-  cargo c = cargo_new("vector(1000000,1,2,double_int)", LADING_MEM_HOST, LADING_MEM_DEVICE), d = cargo_new("vector(20,100000,100001,double)", LADING_MEM_HOST, LADING_MEM_DEVICE);
-  lading_work w = pack_work(&c);
-  char *want = malloc((size_t)c.n);
-  memset(c.mem.copy, 0x31, (size_t)c.mem.n), area_push(&c.mem);
-  for (int64_t i = 0; i < c.packed.n; i++) c.packed.copy[i] &= 0x3f;
-  area_push(&c.packed), memcpy(want, c.packed.copy, (size_t)c.n);
-  OK(lading_pack_op(c.type, 1, c.mem.at, want, 0, c.n, LADING_MAXLOC));
-  w.op = LADING_MAXLOC;
-  OK(lading_enqueue(v.q, &w, NULL));
-  OK(lading_queue_sync(v.q));
-  area_pull(&c.packed);
-  ck_assert(!memcmp(want, c.packed.copy, (size_t)c.n));
-  free(want);
-  w = pack_work(&d);
-  OK(lading_enqueue(v.q, &w, NULL));
-  OK(lading_queue_sync(v.q));
-  check_packed(&d);
-  cargo_free(&c), cargo_free(&d);
   devices_close(&v);
 }
 END_TEST
@@ -570,6 +391,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, contiguous_is_one_copy, unknown_kinds_take_one_query_each,
-                    context_stays, kinds_are_told, tables_come_and_go, one_shot, staged, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs,
-                    members_of_several_kinds, through_chunks, calls_that_fail, no_memory, device_lost, threads, waiting_holds_up_nobody);
+                    context_stays, kinds_are_told, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs, calls_that_fail,
+                    no_memory, device_lost, threads, waiting_holds_up_nobody);
 }

@@ -58,8 +58,7 @@ static int facts_of(ldg_vendor *v, ldg_address at, int *kind, int *device, int *
   int facts[] = { v->fact_kind, v->fact_device, v->fact_buffer, v->fact_exportable };
   void *values[] = { kind, device, buffer, exportable };
   *kind = 0, *device = 0, *exportable = 1, *buffer = 0;
-  const int e = v->driver.pointer_facts(v->fact_exportable ? 4 : 3, facts, values, at);
-  return e == LDG_NO_CONTEXT ? 0 : e;
+  return ldg_site_facts(v, v->fact_exportable ? 4 : 3, facts, values, at);
 }
 
 /* Copies of the driver that are not of a stream must not be overtaken by readers elsewhere. */

@@ -1,7 +1,7 @@
 /* Work on a lane: launches, copies, calls of the host, marks. */
 #include "site.h"
 
-enum { BLOCK = 256, GRID_MAX = INT32_MAX };
+enum { BLOCK = 256, GRID_MAX = 1 << 20 }; /* blocks take more tiles each beyond that: HIP refuses 2^32 threads */
 
 static int enter(ldg_lane *l) { return ldg_device_error(ldg_site_enter(l->site)); }
 static int leave(ldg_lane *l, int driver_error) {
@@ -60,9 +60,10 @@ int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out) {
   if (!alloc || !l->site->driver->scratch_free) return LADING_ERR_UNSUPPORTED;
   const int e = enter(l);
   if (e) return e;
-  const int d = leave(l, alloc(&at, (size_t)bytes, l->stream));
+  const bool recorded = ldg_lane_recorded(l); /* a graph that allocates cannot run twice at a time */
+  const int d = leave(l, recorded ? 0 : alloc(&at, (size_t)bytes, l->stream));
   if (!d) *out = (char *)(uintptr_t)at;
-  return d;
+  return recorded ? LADING_ERR_UNSUPPORTED : d;
 }
 
 int ldg_device_scratch_free(ldg_lane *l, char *at) {

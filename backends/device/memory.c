@@ -1,7 +1,6 @@
 /* Memory: what kind it is, and the pinned chunks that stand in for memory that kernels do not reach. */
 #include "site.h"
 
-#include <errno.h>
 #include <time.h>
 
 /* ---- kinds ---- */
@@ -11,19 +10,43 @@ static lading_mem mem_of(const ldg_vendor *v, int kind, int managed, int device)
   return (lading_mem){ managed ? LADING_MEM_MANAGED : kind == v->kind_device ? LADING_MEM_DEVICE : LADING_MEM_PINNED, device };
 }
 
-int ldg_device_query(const ldg_device *dev, const void *at, lading_mem *out) {
+/* In a context of any kind: a thread without one is told nothing about memory that others allocated. */
+static int facts_in(ldg_vendor *v, unsigned n, int *facts, void **values, ldg_address at) {
+  const ldg_driver *d = &v->driver;
+  const ldg_site *s = atomic_load(&v->sites);
+  void *context = s ? s->context : NULL, *was;
+  int device, e = s ? 0 : d->device_get(&device, 0);
+  if (!s && !e) e = d->context_retain(&context, device);
+  if (!e) e = d->context_push(context);
+  if (e) return e;
+  e = d->pointer_facts(n, facts, values, at);
+  d->context_pop(&was);
+  return e;
+}
+
+int ldg_site_facts(ldg_vendor *v, unsigned n, int *facts, void **values, ldg_address at) {
+  const int e = v->driver.pointer_facts(n, facts, values, at);
+  return e == LDG_NO_CONTEXT ? facts_in(v, n, facts, values, at) : e;
+}
+
+int ldg_device_query(const ldg_device *dev, const ldg_lane *l, const void *at, lading_mem *out) {
   ldg_vendor *v = ldg_device_vendor(dev);
   const ldg_driver *d = ldg_device_driver(v);
   int kind = 0, managed = 0, device = -1;
   int facts[] = { v->fact_kind, v->fact_managed, v->fact_device };
   void *values[] = { &kind, &managed, &device };
-  int e = d ? d->pointer_facts(3, facts, values, (uintptr_t)at) : 0;
-  if (e == LDG_NO_CONTEXT) e = 0, kind = 0; /* then nothing was allocated */
+  int e = !d ? 0 : l ? ldg_site_enter(l->site) : ldg_site_facts(v, 3, facts, values, (uintptr_t)at);
+  if (l && !e) {
+    e = d->pointer_facts(3, facts, values, (uintptr_t)at);
+    ldg_site_leave(l->site);
+  }
   if (!e) *out = mem_of(v, kind, managed, device);
   return ldg_device_error(e);
 }
 
 /* ---- chunks ---- */
+
+/* Their lock is one that callbacks of the driver take: it is never held over a call of the driver. */
 
 static int make_chunk(ldg_site *s, char **out) {
   void *at;
@@ -35,50 +58,64 @@ static int make_chunk(ldg_site *s, char **out) {
   return ldg_device_error(e);
 }
 
-/* Waits a little. An error when nothing more will come, since the device has failed. */
-static int wait_for_chunk(ldg_lane *l) {
-  ldg_site *s = l->site;
+/* ERR_DEVICE when nothing more will come, since the device has failed; ERR_UNSUPPORTED while the stream is recorded. */
+static int look_at(ldg_lane *l) {
+  int e = ldg_site_enter(l->site);
+  if (e) return ldg_device_error(e);
+  const bool recorded = ldg_lane_recorded(l);
+  e = recorded ? 0 : l->site->driver->stream_query(l->stream);
+  ldg_site_leave(l->site);
+  return recorded ? LADING_ERR_UNSUPPORTED : ldg_device_error(e == LDG_NOT_READY ? 0 : e);
+}
+
+static void wait_a_little(ldg_site *s) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_nsec += 10 * 1000 * 1000;
   if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
-  if (pthread_cond_timedwait(&s->returned, &s->lock, &until) != ETIMEDOUT) return LADING_OK;
-  int e = ldg_site_enter(s);
-  if (e) return ldg_device_error(e);
-  e = s->driver->stream_query(l->stream);
-  ldg_site_leave(s);
-  return ldg_device_error(e == LDG_NOT_READY ? 0 : e);
+  pthread_cond_timedwait(&s->returned, &s->chunk_lock, &until);
 }
 
-static bool recorded(ldg_lane *l) {
-  if (ldg_site_enter(l->site)) return false;
-  const bool yes = ldg_lane_recorded(l);
-  ldg_site_leave(l->site);
-  return yes;
+/* One that is there, the right to make one, or neither, after a while. */
+static char *take_or_reserve(ldg_site *s, bool *make) {
+  pthread_mutex_lock(&s->chunk_lock);
+  *make = s->chunks_free == 0 && s->chunks_made < s->chunks_most;
+  if (*make) s->chunks_made++;
+  else if (s->chunks_free == 0) wait_a_little(s);
+  char *at = !*make && s->chunks_free > 0 ? s->chunk[--s->chunks_free] : NULL;
+  pthread_mutex_unlock(&s->chunk_lock);
+  return at;
+}
+
+/* There is no memory for it: others make do with what there is. ERR_NOMEM: nothing. */
+static int unreserve(ldg_site *s, int e) {
+  pthread_mutex_lock(&s->chunk_lock);
+  s->chunks_made--;
+  const bool some = s->chunks_made > 0;
+  if (e == LADING_ERR_NOMEM && some) s->chunks_most = s->chunks_made;
+  pthread_mutex_unlock(&s->chunk_lock);
+  return e == LADING_ERR_NOMEM && some ? LADING_OK : e;
 }
 
 int ldg_device_borrow(ldg_lane *l, ldg_chunk *out) {
   ldg_site *s = l->site;
   char *at = NULL;
-  int e = recorded(l) ? LADING_ERR_UNSUPPORTED : LADING_OK;
-  pthread_mutex_lock(&s->lock);
+  int e = look_at(l);
   while (!e && !at) {
-    if (s->chunks_free > 0) at = s->chunk[--s->chunks_free];
-    else if (s->chunks_made < LDG_CHUNKS) {
-      e = make_chunk(s, &at);
-      if (!e) s->chunks_made++;
-      else if (s->chunks_made > 0 && e == LADING_ERR_NOMEM) e = wait_for_chunk(l); /* goes on with fewer */
-    } else e = wait_for_chunk(l);
+    bool make;
+    at = take_or_reserve(s, &make);
+    if (make) e = make_chunk(s, &at);
+    if (make && e) e = unreserve(s, e);
+    if (!e && !at) e = look_at(l);
   }
-  pthread_mutex_unlock(&s->lock);
   if (!e) *out = (ldg_chunk){ at, LDG_CHUNK_BYTES, s };
   return e;
 }
 
 void ldg_device_give_back(ldg_chunk chunk) {
   ldg_site *s = chunk.home;
-  pthread_mutex_lock(&s->lock);
+  pthread_mutex_lock(&s->chunk_lock);
   s->chunk[s->chunks_free++] = chunk.at;
   pthread_cond_signal(&s->returned);
-  pthread_mutex_unlock(&s->lock);
+  pthread_mutex_unlock(&s->chunk_lock);
 }

@@ -17,14 +17,14 @@ static int make_site(ldg_vendor *v, void *context, ldg_site **out) {
   ldg_site *s = ldg_alloc(sizeof *s);
   if (!s) return LADING_ERR_NOMEM;
   memset(s, 0, sizeof *s);
-  s->vendor = v, s->driver = &v->driver, s->context = context, s->table_most = LDG_TABLES_MOST;
+  s->vendor = v, s->driver = &v->driver, s->context = context, s->table_most = LDG_TABLES_MOST, s->chunks_most = LDG_CHUNKS;
   int e = ldg_device_error(s->driver->context_device(&s->device));
   if (!e) e = load_kernels(s);
   if (e) {
     ldg_free(s);
     return e;
   }
-  pthread_mutex_init(&s->lock, NULL), pthread_cond_init(&s->returned, NULL);
+  pthread_mutex_init(&s->lock, NULL), pthread_mutex_init(&s->chunk_lock, NULL), pthread_cond_init(&s->returned, NULL);
   *out = s;
   return LADING_OK;
 }
@@ -123,7 +123,7 @@ static void unlink_lane(ldg_lane *l) {
 void ldg_device_destroy(ldg_lane *l) {
   const ldg_driver *d = l->site->driver;
   const bool entered = ldg_site_enter(l->site) == 0;
-  if (entered && l->tables) ldg_site_leave_lane(l);
+  if (entered && l->tables && !ldg_lane_recorded(l)) ldg_site_leave_lane(l);
   unlink_lane(l); /* nobody waits for it from here on */
   if (entered) {
     for (int i = 0; i < LDG_MARKS; i++)

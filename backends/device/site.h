@@ -13,7 +13,7 @@ enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNEL_FUSED, LD
 /* Pinned memory for what kernels do not reach: more than one at a time, so that one fills while another one empties. */
 enum { LDG_CHUNKS = 16, LDG_CHUNK_BYTES = 1 << 20 };
 
-enum { LDG_TABLES_MOST = 256 << 20 }; /* bytes */
+enum { LDG_TABLES_MOST = 256 << 20 /* bytes */, LDG_BUCKETS = 1024 };
 
 struct ldg_site {
   ldg_site *next;
@@ -21,15 +21,17 @@ struct ldg_site {
   const ldg_driver *driver;
   void *context, *module, *kernel[LDG_KERNELS];
   int device;
-  pthread_mutex_t lock;              /* of all below */
-  pthread_cond_t returned;           /* a chunk was */
+  pthread_mutex_t lock;              /* of tables and lanes; callbacks of the driver never take it, since it is held while one waits for streams */
   void *upload;                      /* a stream for tables, NULL until there is one; it also waits for lanes that are gone */
   ldg_lru tables;
+  struct ldg_table *bucket[LDG_BUCKETS]; /* the same tables, by id */
   int64_t table_bytes, table_most;   /* bytes of all, and from which on old ones go */
   int64_t table_clock;               /* counts requests of tables */
-  int chunks_made, chunks_free;
-  char *chunk[LDG_CHUNKS];           /* those not lent */
   ldg_lane *lanes;                   /* all there are */
+  pthread_mutex_t chunk_lock;        /* of what follows */
+  pthread_cond_t returned;           /* a chunk was */
+  int chunks_made, chunks_free, chunks_most;
+  char *chunk[LDG_CHUNKS];           /* those not lent */
 };
 
 /* A lane is one stream in the context of a site. */
@@ -57,9 +59,12 @@ int ldg_site_leave_lane(ldg_lane *l);            /* what its kernels still read 
 
 void ldg_site_tables(ldg_lane *l, int64_t most);  /* for tests: as if there was so much room for tables */
 
+/* What the driver knows of an address, whether or not the thread has a context. An error of the driver. */
+int ldg_site_facts(ldg_vendor *v, unsigned n, int *facts, void **values, ldg_address at);
+
 /* The functions of ldg_device, in the files of this folder. */
 int ldg_device_count(const ldg_device *d);
-int ldg_device_query(const ldg_device *d, const void *at, lading_mem *out);
+int ldg_device_query(const ldg_device *d, const ldg_lane *l, const void *at, lading_mem *out);
 int ldg_device_create(const ldg_device *d, int device, ldg_lane **out);
 int ldg_device_wrap(const ldg_device *d, void *stream, ldg_lane **out);
 void ldg_device_destroy(ldg_lane *l);

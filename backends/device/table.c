@@ -1,8 +1,9 @@
 /* Tables: words in device memory, found by content. Filled once; the least recently used ones go when there are too many. */
 #include "site.h"
 
-typedef struct table {
+typedef struct ldg_table {
   ldg_lru_link link;       /* first: a link is a table */
+  struct ldg_table *chain;     /* of a bucket */
   lading_id id;
   ldg_address at;
   int64_t bytes, stamp;    /* of the last request */
@@ -11,19 +12,20 @@ typedef struct table {
 
 static bool same_id(lading_id a, lading_id b) { return a.w[0] == b.w[0] && a.w[1] == b.w[1]; }
 
-static table *find(ldg_site *s, const lading_id *id) {
-  for (ldg_lru_link *k = s->tables.newest; k; k = k->older)
-    if (same_id(((table *)k)->id, *id)) return (table *)k;
-  return NULL;
+/* Where the table of that id is, or would be put, in its bucket; ids are hashes. */
+static table **place_of(ldg_site *s, const lading_id *id) {
+  table **at = &s->bucket[id->w[0] % LDG_BUCKETS];
+  while (*at && !same_id((*at)->id, *id)) at = &(*at)->chain;
+  return at;
 }
 
 /* ---- eviction ---- */
 
-/* Every lane may have kernels that read any of the tables. */
+/* Every lane may have kernels that read any of the tables; those of a graph are kept. */
 static int drain(ldg_site *s) {
   int e = s->upload ? s->driver->stream_sync(s->upload) : 0;
   for (ldg_lane *l = s->lanes; !e && l; l = l->older)
-    if (l->tables) e = s->driver->stream_sync(l->stream);
+    if (l->tables && !ldg_lane_recorded(l)) e = s->driver->stream_sync(l->stream);
   return e;
 }
 
@@ -46,16 +48,17 @@ static table *oldest(ldg_site *s, int64_t before) {
 
 static void drop(ldg_site *s, table *t) {
   ldg_lru_remove(&s->tables, &t->link);
+  *place_of(s, &t->id) = t->chain;
   s->table_bytes -= t->bytes;
   s->driver->memory_free(t->at);
   ldg_free(t);
 }
 
-static int make_room(ldg_site *s, int64_t bytes) {
+static int make_room(ldg_site *s, int64_t bytes, int64_t most) {
   const int64_t before = waiting_since(s);
-  if (s->table_bytes + bytes <= s->table_most || !oldest(s, before)) return 0;
+  if (s->table_bytes + bytes <= most || !oldest(s, before)) return 0;
   const int e = drain(s);
-  for (table *t; !e && s->table_bytes + bytes > s->table_most && (t = oldest(s, before));) drop(s, t);
+  for (table *t; !e && s->table_bytes + bytes > most && (t = oldest(s, before));) drop(s, t);
   return e;
 }
 
@@ -71,8 +74,9 @@ static int fill_table(ldg_site *s, table *t, ldg_table_fill *fill, void *arg) {
   void *words = ldg_alloc(t->bytes);
   if (!words) return LDG_OUT_OF_MEMORY;
   fill(arg, words);
-  int e = make_room(s, t->bytes);
+  int e = make_room(s, t->bytes, s->table_most);
   if (!e) e = s->driver->memory_alloc(&t->at, (size_t)t->bytes);
+  if (e == LDG_OUT_OF_MEMORY && make_room(s, t->bytes, 0) == 0) e = s->driver->memory_alloc(&t->at, (size_t)t->bytes);
   if (!e) {
     e = upload(s, t->at, words, t->bytes);
     if (e) s->driver->memory_free(t->at);
@@ -91,6 +95,7 @@ static int make(ldg_site *s, const lading_id *id, int64_t bytes, ldg_table_fill 
     return ldg_device_error(e);
   }
   ldg_lru_add(&s->tables, &t->link);
+  *place_of(s, id) = t;
   s->table_bytes += bytes;
   *out = t;
   return LADING_OK;
@@ -107,7 +112,7 @@ static void note_request(ldg_lane *l, table *t) {
 static int find_or_make(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, table **out) {
   const bool recorded = ldg_lane_recorded(l);
   int e = LADING_OK;
-  *out = find(l->site, id);
+  *out = *place_of(l->site, id);
   if (*out) ldg_lru_use(&l->site->tables, &(*out)->link);
   else e = recorded ? LADING_ERR_DEVICE : make(l->site, id, bytes, fill, arg, out);
   if (!e) (*out)->kept |= recorded, note_request(l, *out);

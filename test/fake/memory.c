@@ -276,6 +276,7 @@ FAKE(cuPointerGetAttribute, hipPointerGetAttribute, INIT, (void *out, int attrib
 /* Memory that no driver knows is no error here: every answer is 0, and the device -2. */
 FAKE(cuPointerGetAttributes, hipDrvPointerGetAttributes, INIT, (unsigned n, const int *attributes, void **out, void *p), (n, attributes, out, p)) {
   const fake_range *r = fake_range_at(p);
+  if (!fake_current()) return E_CONTEXT; /* a thread without one is told so, which is no fault */
   for (unsigned i = 0; i < n; i++)
     tell(out[i], attributes[i], r ? answer(r, attributes[i], p) : attributes[i] == ASK_DEVICE ? -2 : 0);
   return E_OK;

@@ -1,0 +1,239 @@
+/* queue: the memory of its own that it needs: tables that come and go, pinned chunks, the ways to pinned memory; and memory of several
+ * kinds in one type. */
+#include "cargos.h"
+#include "queue.h"
+#include "../backends/device/site.h"
+
+/* ---- tables that go ---- */
+
+/* More lists than there is room for, on queues that come and go, with nobody waiting: no kernel reads a table that has gone, which
+ * the stand-in would see, and none is freed for ever. */
+START_TEST(tables_come_and_go) {
+  rng r = rng_of(31);
+  v = devices_open();
+  ldg_lane *lane;
+  OK(ldg_queue_device_of(v.backend)->create(ldg_queue_device_of(v.backend), 0, &lane));
+  ldg_site_tables(lane, 3000);
+  cargo c[40];
+  for (int i = 0; i < 40; i++) {
+    char list[80];
+    snprintf(list, sizeof list, "indexed([2,1,%d],[5,0,9],int)", i + 1);
+    c[i] = cargo_new(list, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  }
+  if (v.d->fake) devices_say(&v, "patience -1"), devices_say(&v, "shuffle 3");
+  count_from_here();
+  for (int k = 0; k < 20; k++) {
+    lading_queue *q;
+    OK(lading_queue_create(v.backend, 0, &q));
+    for (int i = 0; i < 20; i++) {
+      const lading_work w = pack_work(&c[rng_in(&r, 0, 39)]);
+      OK(lading_enqueue(i % 2 ? q : v.q, &w, NULL));
+    }
+    lading_queue_free(q);
+  }
+  for (int i = 0; i < 40; i++) {
+    const lading_work w = pack_work(&c[i]);
+    OK(lading_enqueue(v.q, &w, NULL));
+  }
+  OK(lading_queue_sync(v.q));
+  if (v.d->fake && !strcmp(v.backend, "cuda")) ck_assert_int_gt(devices_say(&v, "count cuMemFree"), 40);
+  for (int i = 0; i < 40; i++) check_packed(&c[i]), cargo_free(&c[i]);
+  ldg_queue_device_of(v.backend)->destroy(lane);
+  devices_close(&v);
+}
+END_TEST
+
+/* No memory for a table: another one goes, and it is tried again. */
+START_TEST(room_when_there_is_none) {
+  v = devices_open();
+  cargo a = cargo_new(LISTED, LADING_MEM_DEVICE, LADING_MEM_DEVICE), b = cargo_new("indexed([2,1,4],[5,0,9],int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&a), next = pack_work(&b);
+  OK(lading_enqueue(v.q, &w, NULL));
+  devices_say(&v, !strcmp(v.backend, "cuda") ? "fail cuMemAlloc 1 2" : "fail hipMalloc 1 2");
+  OK(lading_enqueue(v.q, &next, NULL));
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  check_packed(&a), check_packed(&b);
+  cargo_free(&a), cargo_free(&b);
+  devices_close(&v);
+}
+END_TEST
+
+/* Two images of one work, more than there is room for: the second does not push out the first. */
+START_TEST(both_tables_of_a_copy) {
+  v = devices_open();
+  ldg_lane *lane;
+  OK(ldg_queue_device_of(v.backend)->create(ldg_queue_device_of(v.backend), 0, &lane));
+  ldg_site_tables(lane, 1);
+  cargo a = cargo_new("indexed([2,1,3],[5,0,9],int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE), b = cargo_new("indexed([1,4,1],[7,1,20],int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work w = { .kind = LADING_WORK_COPY, .src_type = a.type, .src_count = 1, .src = a.mem.at, .dst_type = b.type, .dst_count = 1, .dst = b.mem.at, .hi = a.n };
+  OK(lading_copy(a.type, 1, a.mem.copy, b.type, 1, b.mem.copy, 0, a.n));
+  char *want = memcpy(malloc((size_t)b.mem.n), b.mem.copy, (size_t)b.mem.n);
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  area_pull(&b.mem);
+  ck_assert(!memcmp(want, b.mem.copy, (size_t)b.mem.n));
+  free(want);
+  cargo_free(&a), cargo_free(&b);
+  ldg_queue_device_of(v.backend)->destroy(lane);
+  devices_close(&v);
+}
+END_TEST
+
+/* A new table waits for streams in which the host has its turn still to come: after a queue has gone, and for room. */
+static void check_host_under_way(int64_t room) {
+  v = devices_open();
+  lading_queue *q;
+  ldg_lane *lane;
+  cargo c = cargo_new(LISTED, LADING_MEM_DEVICE, LADING_MEM_DEVICE), far = cargo_new(LISTED, LADING_MEM_HOST, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c), from_host = pack_work(&far);
+  OK(ldg_queue_device_of(v.backend)->create(ldg_queue_device_of(v.backend), 0, &lane));
+  ldg_site_tables(lane, room);
+  OK(lading_queue_create(v.backend, 0, &q));
+  if (v.d->fake) devices_say(&v, "patience -1");
+  OK(lading_enqueue(q, &w, NULL));
+  OK(lading_enqueue(q, &from_host, NULL));
+  if (room > 1) lading_queue_free(q);
+  cargo other = cargo_new("indexed([2,1,4],[5,0,9],int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work next = pack_work(&other);
+  OK(lading_enqueue(v.q, &next, NULL));
+  OK(lading_queue_sync(v.q));
+  if (room == 1) {
+    OK(lading_queue_sync(q));
+    lading_queue_free(q);
+  }
+  check_packed(&c), check_packed(&far), check_packed(&other);
+  cargo_free(&c), cargo_free(&far), cargo_free(&other);
+  ldg_queue_device_of(v.backend)->destroy(lane);
+  devices_close(&v);
+}
+
+START_TEST(gone_with_host_under_way) { check_host_under_way(LDG_TABLES_MOST); }
+END_TEST
+START_TEST(room_with_host_under_way) { check_host_under_way(1); }
+END_TEST
+
+/* What a thread without a context is told about memory. */
+START_TEST(kinds_without_a_context) {
+  v = devices_open();
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  lading_work w = pack_work(&c);
+  lading_mem m;
+  lading_ipc token;
+  void *context;
+  w.src_mem.kind = w.dst_mem.kind = LADING_MEM_UNKNOWN;
+  ck_assert_int_eq(v.d->pop(&context), 0);
+  OK(lading_mem_query(c.mem.at, &m));
+  ck_assert_int_eq((int)m.kind, LADING_MEM_DEVICE);
+  OK(lading_ipc_export(c.mem.at, &token));
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  ck_assert_int_eq(v.d->push(context), 0);
+  check_packed(&c);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
+/* ---- ways to pinned memory ---- */
+
+static void check_path(const char *force, int64_t copies) {
+  setenv("LADING_FORCE", force, 1); /* each test is a process of its own */
+  v = devices_open();
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_PINNED);
+  lading_work w = pack_work(&c);
+  char *want = malloc((size_t)c.mem.n), text[4000];
+  count_from_here();
+  OK(lading_enqueue(v.q, &w, NULL));
+  called("LaunchKernel", 1), called("MemcpyAsync", copies), called("MemAllocAsync", copies), called("MemFreeAsync", copies);
+  OK(lading_queue_sync(v.q));
+  check_packed(&c);
+  area_fill(&c.packed, 5);
+  memcpy(want, c.mem.copy, (size_t)c.mem.n);
+  OK(lading_unpack_op(c.type, 1, want, c.packed.copy + 8, 8, c.n - 4, LADING_SUM));
+  w = (lading_work){ .kind = LADING_WORK_UNPACK, .op = LADING_SUM, .dst_type = c.type, .dst_count = 1, .src = c.packed.at + 8, .dst = c.mem.at, .lo = 8, .hi = c.n - 4 };
+  OK(lading_enqueue(v.q, &w, NULL));
+  called("MemcpyAsync", 2 * copies);
+  OK(lading_queue_sync(v.q));
+  area_pull(&c.mem);
+  ck_assert(!memcmp(want, c.mem.copy, (size_t)c.mem.n));
+  ck_assert_int_gt(lading_explain(c.type, 1, text, sizeof text), 0);
+  ck_assert_ptr_nonnull(strstr(text, "into pinned memory: one-shot"));
+  free(want);
+  cargo_free(&c);
+  devices_close(&v);
+}
+
+START_TEST(one_shot) { check_path("one-shot", 0); }
+END_TEST
+START_TEST(staged) { check_path("staged", 1); }
+END_TEST
+
+/* ---- members here and there ---- */
+
+static const char *address_of(char *buf, const area *a, int64_t at) { return sprintf(buf, "%lld", (long long)(intptr_t)(a->at + at)), buf; }
+
+START_TEST(members_of_several_kinds) {
+  v = devices_open();
+  area part[4], packed = area_new(&v, LADING_MEM_DEVICE, 4 * 30);
+  char text[400], at[4][24], want[4 * 30];
+  static const lading_memkind kinds[] = { LADING_MEM_DEVICE, LADING_MEM_HOST, LADING_MEM_HOST, LADING_MEM_PINNED };
+  for (int i = 0; i < 4; i++) part[i] = area_new(&v, kinds[i], 64), area_fill(&part[i], (uint64_t)i), address_of(at[i], &part[i], i);
+  snprintf(text, sizeof text, "hindexed([30,30,30,30],[%s,%s,%s,%s],byte)", at[0], at[1], at[2], at[3]);
+  lading_type *t = parsed(text);
+  for (int i = 0; i < 4; i++) memcpy(want + 30 * i, part[i].copy + i, 30);
+  for (int64_t lo = 0; lo <= 120; lo += 17)
+    for (int64_t hi = lo; hi <= 120; hi += 13) {
+      const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .dst = packed.at, .lo = lo, .hi = hi };
+      OK(lading_enqueue(v.q, &w, NULL));
+      OK(lading_queue_sync(v.q));
+      area_pull(&packed);
+      ck_assert(!memcmp(packed.copy, want + lo, (size_t)(hi - lo)));
+    }
+  area_fill(&packed, 9);
+  const lading_work back = { .kind = LADING_WORK_UNPACK, .dst_type = t, .dst_count = 1, .src = packed.at, .hi = 120 };
+  OK(lading_enqueue(v.q, &back, NULL));
+  OK(lading_queue_sync(v.q));
+  for (int i = 0; i < 4; i++) {
+    area_pull(&part[i]);
+    ck_assert(!memcmp(part[i].copy + i, packed.copy + 30 * i, 30));
+    area_free(&part[i]);
+  }
+  lading_type_free(t);
+  area_free(&packed);
+  devices_close(&v);
+}
+END_TEST
+
+/* ---- memory that the device does not reach ---- */
+
+/* More than all chunks hold, and elements that chunks do not divide. */
+START_TEST(through_chunks) {
+  v = devices_open();
+  cargo c = cargo_new("vector(1000000,1,2,double_int)", LADING_MEM_HOST, LADING_MEM_DEVICE), d = cargo_new("vector(20,100000,100001,double)", LADING_MEM_HOST, LADING_MEM_DEVICE);
+  lading_work w = pack_work(&c);
+  char *want = malloc((size_t)c.n);
+  memset(c.mem.copy, 0x31, (size_t)c.mem.n), area_push(&c.mem);
+  for (int64_t i = 0; i < c.packed.n; i++) c.packed.copy[i] &= 0x3f;
+  area_push(&c.packed), memcpy(want, c.packed.copy, (size_t)c.n);
+  OK(lading_pack_op(c.type, 1, c.mem.at, want, 0, c.n, LADING_MAXLOC));
+  w.op = LADING_MAXLOC;
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  area_pull(&c.packed);
+  ck_assert(!memcmp(want, c.packed.copy, (size_t)c.n));
+  free(want);
+  w = pack_work(&d);
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  check_packed(&d);
+  cargo_free(&c), cargo_free(&d);
+  devices_close(&v);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  if (!devices_there()) return 77;
+  return CHECK_MAIN("queue_memory", argc, argv, tables_come_and_go, room_when_there_is_none, both_tables_of_a_copy, gone_with_host_under_way, room_with_host_under_way,
+                    kinds_without_a_context, one_shot, staged, members_of_several_kinds, through_chunks);
+}
