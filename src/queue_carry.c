@@ -224,7 +224,7 @@ int ldg_queue_reaches(const ldg_device *dev, ldg_lane *lane, ldg_work *w, bool *
   *out = true;
   for (int i = LDG_SRC; i <= LDG_DST && *out; i++) {
     const bool known = w->mem[i].kind != LADING_MEM_UNKNOWN || !is_absolute(w, i);
-    const int e = known ? ask(dev, w, i) : LADING_OK;
+    const int e = known ? ask(dev, lane, w, i) : LADING_OK;
     if (e) return e;
     *out = known && dev->reaches(lane, w->mem[i].kind);
   }

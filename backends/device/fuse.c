@@ -47,6 +47,7 @@ int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_
   if (e) return ldg_device_error(e);
   e = s->vendor->copy(s->driver, there, &f->page[page], (size_t)used(n), l->stream);
   if (!e) e = s->driver->launch(kernel, (unsigned)ldg_min(tiles, GRID_MAX), 1, 1, BLOCK, 1, 1, 0, l->stream, params, NULL);
+  atomic_store(&l->since, 0); /* the tables of this page have their launch: they may go when it is done */
   ldg_site_leave(s);
   return ldg_device_error(e);
 }
