@@ -22,7 +22,7 @@ struct module { fake_object object; function functions[FUNCTIONS]; int n; };
 
 /* A fatbin, an ELF or PTX of nvcc; a bundle of hipcc; or, where no device compiler was, its stand-in. */
 static bool is_image(const void *image) {
-  static const char *const begins[] = { "\x50\xed\x55\xba", "\x7f" "ELF", "//", ".version", "__CLANG_OFFLOAD_BUNDLE__", "ldg fake image" };
+  static const char *const begins[] = { "\x50\xed\x55\xba", "\177ELF", "//", ".version", "__CLANG_OFFLOAD_BUNDLE__", "ldg fake image" };
   for (size_t i = 0; image && i < sizeof begins / sizeof begins[0]; i++)
     if (!strncmp(image, begins[i], strlen(begins[i]))) return true;
   return false;
