@@ -19,7 +19,7 @@ const driver *driver_open(const char *backend) {
   DRIVER_CALLS(DRIVER_FIND)
 #undef DRIVER_FIND
   *(void **)(hip ? (void *)&d.copy_of_kind : (void *)&d.copy) = dlsym(library, hip ? "hipMemcpyAsync" : "cuMemcpyAsync");
-  *(void **)&d.device = dlsym(library, "hipGetDevice");
+  *(void **)&d.device = dlsym(library, "hipGetDevice"), *(void **)&d.set_device = dlsym(library, "hipSetDevice");
   *(void **)&d.fake = dlsym(library, "ldg_fake_control");
   int n = 0;
   return d.init && !d.init(0) && !d.device_count(&n) && n ? &d : NULL;

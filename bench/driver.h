@@ -72,7 +72,7 @@ typedef struct driver_ipc { unsigned char bytes[64]; } driver_ipc;
 typedef struct driver {
   DRIVER_CALLS(DRIVER_POINTER)
   int (*copy)(void *, const void *, size_t, void *);           /* CUDA's; HIP's has a kind before the stream */
-  int (*device)(int *);                                        /* of this thread; HIP's alone */
+  int (*device)(int *), (*set_device)(int);                    /* of this thread; HIP's alone */
   int (*copy_of_kind)(void *, const void *, size_t, int, void *);
   ldg_fake_control_fn *fake; /* NULL: this is the real one */
 } driver;
