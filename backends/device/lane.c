@@ -17,7 +17,7 @@ static int launch(ldg_lane *l, int kernel, ldg_cargo_args *args, bool ordered) {
   int e = enter(l);
   if (e) return e;
   e = leave(l, l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, ordered ? 1 : BLOCK, 1, 1, 0, l->stream, params, NULL));
-  if (!l->fused) atomic_store(&l->since, 0);
+  atomic_store(&l->since, 0);
   return e;
 }
 

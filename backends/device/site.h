@@ -41,7 +41,6 @@ struct ldg_lane {
   ldg_lane *newer, *older;
   void *stream;
   bool tables;                       /* its kernels read some */
-  bool fused;                        /* cargos of a batch wait for their launch: other launches do not set `since` back */
   _Atomic int64_t since;             /* the first request of a table that no launch has followed yet; 0: there is none */
   bool own;                          /* made here */
   void *event[LDG_MARKS];            /* behind the mark of that slot, which is n % LDG_MARKS; NULL until used */
