@@ -125,13 +125,14 @@ static const char *publish(work *w) {
 }
 
 static void open_work(work *w, int dir, const char *text, int way) {
-  char folder[LDG_CACHE_PATH] = "";
+  char folder[LDG_CACHE_PATH] = "", name[LDG_CACHE_NAME], temp[sizeof w->temp];
   *w = (work){ .text = text, .dir = dir, .fd = -1, .way = (ldg_cut_way)way };
   ldg_key_read(text, &w->key);
-  ldg_cache_name(text, w->name);
+  ldg_cache_name(text, name);
   ldg_cache_path(folder);
-  snprintf(w->temp, sizeof w->temp, "t%ld-%d%.16s.tmp", (long)getpid(), way, w->name + 1);
-  snprintf(w->path, sizeof w->path, "%s/%s", folder, w->temp);
+  snprintf(temp, sizeof temp, "t%ld-%d%.16s.tmp", (long)getpid(), way, name + 1);
+  snprintf(w->path, sizeof w->path, "%s/%s", folder, temp);
+  memcpy(w->name, name, sizeof name), memcpy(w->temp, temp, sizeof temp);
 }
 
 static void close_work(work *w) {

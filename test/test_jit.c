@@ -16,7 +16,7 @@ static ldg_key random_key(rng *r) {
   ldg_shape *s = &k.shape;
   int64_t end[2] = { 0, 0 }, lo[2] = { INT64_MAX, INT64_MAX }, bytes = 0;
   const int64_t width = rng_in(r, 0, 1) ? 4 : 1, most = rng_in(r, 0, 3) ? 20 : 150, far = rng_in(r, 0, 9) ? 9 : 700, jump = rng_in(r, 0, 9) ? 0 : rng_in(r, 1, 5);
-  for (const int64_t n = rng_in(r, 1, LDG_SHAPE_FIELDS); s->n < n && bytes < LDG_SHAPE_BYTES - width * most; s->n++) {
+  for (const int64_t n = rng_in(r, 1, rng_in(r, 0, 1) ? 6 : LDG_SHAPE_FIELDS); s->n < n && bytes < LDG_SHAPE_BYTES - width * most; s->n++) {
     ldg_field *f = &s->field[s->n];
     f->len = width * rng_in(r, 1, most), bytes += f->len;
     f->src = end[0] + width * rng_in(r, 0, far) + (s->n == jump && jump ? 5000 : 0), f->dst = end[1] + width * rng_in(r, 0, 3);
@@ -118,7 +118,7 @@ START_TEST(cuts_of_every_level) {
   char text[LDG_KEY_MAX];
   int together = 0;
   for (int64_t i = 0; i < SIDE; i += 8) memcpy(from_side + i, &(uint64_t){ rng_next(&r) }, 8);
-  for (int i = 0; i < (TEST_ASAN ? 60 : 400); i++) {
+  for (int i = 0; i < (TEST_ASAN ? 150 : 400); i++) {
     const ldg_key k = random_key(&r);
     ck_assert(ldg_key_print(&k, text));
     for (int way = 0; way < LDG_CUT_WAYS; way++) {
