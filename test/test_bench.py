@@ -61,6 +61,14 @@ def test_scripts(bench, tmp):
     svg = xml.dom.minidom.parse(drawn[0])
     check(len(svg.getElementsByTagName("rect")) == 1 + 2 + 4 + 1, "plot: background, legend, 4 bars and that of the peer")
     check("nothing to draw" in run(*plot, a, "--out", tmp, "--filter", "third", status=1).stderr, "plot of nothing")
+    slow = tmp / "slow.csv"
+    slow.write_text("suite,name,bytes,blocks,pack_ns,unpack_ns,lines,floor_ns\n"
+                    "s,far,8000,1000,9000,900,1125,800\ns,tiny,8,1,4,1,2,1\ntranspose,t,8000,1000,300,80,300,70\ns,runs,8000,1000,300,80,250,70\n")
+    said = run(sys.executable, bench / "binds", slow).stdout
+    for name, why in (("far", "misses"), ("tiny", "call"), ("t", "turn"), ("runs", "blocks")):
+        part = said.split(f"**{why}**")[1].split("**")[0].split("|--:|\n")[1]
+        check(re.search(rf"^\| \w+ {name} \| pack \| 0\.\d\d \|", part) and part.count("\n| ") == 0, f"binds, {why}: {said}")
+    check("unpack" not in said, f"binds what is near the floor: {said}")
     for tool in (compare, plot):
         check("usage" in run(*tool, "--help").stdout and run(*tool, status=2), "--help")
 
