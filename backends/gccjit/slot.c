@@ -195,12 +195,15 @@ bool ldg_jit_settled(void) {
 
 /* ---- slots ---- */
 
+#define STRIDE_MAX 512 /* iterations farther apart share no windows worth a kernel of their own stride */
+static bool close_by(int64_t stride) { return stride <= STRIDE_MAX && stride >= -STRIDE_MAX; }
+
 static bool prepare_key(const ldg_shape *shape, ldg_key *key) {
   const char *isa = ldg_cpu_isa();
   key->level = ldg_jit_level_of(isa, strlen(isa)), key->shape = *shape;
   if (!key->level) return false;
   /* Strides are constants of the kernel only where iterations are taken together. */
-  if (ldg_cut_items(key, LDG_CUT_SHUFFLED) == 1) key->shape.stride[0] = key->shape.stride[1] = 0;
+  if (!close_by(shape->stride[0]) || !close_by(shape->stride[1]) || ldg_cut_items(key, LDG_CUT_SHUFFLED) == 1) key->shape.stride[0] = key->shape.stride[1] = 0;
   return true;
 }
 
