@@ -377,6 +377,55 @@ START_TEST(off_is_off) {
 }
 END_TEST
 
+/* ---- the tool ---- */
+
+static int tool(const char *what, char *out, int64_t cap) {
+  char line[4600];
+  snprintf(line, sizeof line, "%s %s 2>&1", helper_path(), what);
+  FILE *p = popen(line, "r");
+  const size_t n = fread(out, 1, (size_t)cap - 1, p);
+  out[n] = 0;
+  return pclose(p);
+}
+
+static int files_named(const char *folder, const char *end, const char *says) {
+  char path[4600];
+  static char text[1 << 20];
+  int n = 0;
+  DIR *d = opendir(folder);
+  for (struct dirent *e; (e = readdir(d));) {
+    if (strlen(e->d_name) < strlen(end) || strcmp(e->d_name + strlen(e->d_name) - strlen(end), end) != 0) continue;
+    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+    FILE *f = fopen(path, "r");
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    n += strstr(text, says) != NULL;
+  }
+  closedir(d);
+  return n;
+}
+
+START_TEST(warm_list_clear_and_dump) {
+  static char out[1 << 16];
+  char *cache = own_cache(helper_path());
+  setenv("LADING_DUMP", "jit", 1);
+  ck_assert_int_eq(tool("warm 'struct([1,1,1],[0,8,16],[int,double,char])'", out, sizeof out), 0);
+  ck_assert_int_eq(tool("list", out, sizeof out), 0);
+  ck_assert_msg(strstr(out, "0>0:4 8>4:9") && strstr(out, "0>0:4 4>8:9"), "pack and unpack are not listed: %s", out);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 2);
+  ck_assert_int_ge(files_named(cache, ".txt", "ldg_j_"), 2);
+  ck_assert_int_ge(files_named(cache, ".c", "gcc_jit_context_acquire"), 2); /* a program that makes it again */
+  ck_assert_int_eq(tool("clear", out, sizeof out), 0);
+  ck_assert_int_eq(files_named(cache, ".so", ""), 0);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 0);
+  ck_assert_int_ne(tool("compile -- 'v3 * 0>0:4 2>2:4'", out, sizeof out), 0); /* fields that overlap */
+  ck_assert_int_ne(tool("compile -- nonsense", out, sizeof out), 0);
+  ck_assert_int_ne(tool("warm nonsense", out, sizeof out), 0);
+  ck_assert_int_ne(tool("", out, sizeof out), 0);
+  drop_cache(cache);
+}
+END_TEST
+
 /* ---- threads ---- */
 
 typedef struct crew { const sample *s; _Atomic bool stop; } crew;
@@ -419,5 +468,5 @@ int main(int argc, char **argv) {
   return CHECK_MAIN("jit_faults", argc, argv, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, files_that_are_spoiled,
                     every_bit_counts, folders_that_others_write, no_place_for_a_cache, disk_full, processes_race, host_hears_of_no_child,
                     type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
-                    hot_types_get_a_kernel, off_is_off, threads_while_a_kernel_comes);
+                    hot_types_get_a_kernel, off_is_off, warm_list_clear_and_dump, threads_while_a_kernel_comes);
 }
