@@ -227,6 +227,36 @@ START_TEST(processes_race) {
 }
 END_TEST
 
+static void for_each_kernel(const char *cache, void fn(const char *path)) {
+  char path[4096];
+  DIR *d = opendir(cache);
+  for (struct dirent *e; d && (e = readdir(d));)
+    if (ldg_cache_is_name(e->d_name)) snprintf(path, sizeof path, "%s/%s", cache, e->d_name), fn(path);
+  closedir(d);
+}
+static void overwrite_in_place(const char *path) {
+  static char other[100000];
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  const ssize_t n = write(fd, memset(other, 0x0f, sizeof other), sizeof other);
+  close(fd);
+  ck_assert_int_eq(n, (ssize_t)sizeof other);
+}
+static void cut_to_nothing(const char *path) { ck_assert_int_eq(truncate(path, 0), 0); }
+
+/* What was checked is what runs, whatever is done to its file later. */
+START_TEST(files_change_while_in_use) {
+  char *cache = own_cache(helper_path());
+  sample *s = one_shape();
+  ask(s->type);
+  ck_assert(settles(60));
+  ck_assert_int_eq(count_text(s->type, "tier 2"), 2);
+  for_each_kernel(cache, overwrite_in_place), moves_well(s);
+  for_each_kernel(cache, cut_to_nothing), moves_well(s);
+  sample_free(s);
+  drop_cache(cache);
+}
+END_TEST
+
 /* ---- the host ---- */
 
 static _Atomic int children_heard;
@@ -466,7 +496,7 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_faults", argc, argv, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, files_that_are_spoiled,
-                    every_bit_counts, folders_that_others_write, no_place_for_a_cache, disk_full, processes_race, host_hears_of_no_child,
+                    every_bit_counts, folders_that_others_write, no_place_for_a_cache, disk_full, files_change_while_in_use, processes_race, host_hears_of_no_child,
                     type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
                     hot_types_get_a_kernel, off_is_off, warm_list_clear_and_dump, threads_while_a_kernel_comes);
 }

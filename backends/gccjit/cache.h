@@ -1,5 +1,5 @@
 /* cache: compiled kernels as files of their own user, shared by all processes and by the next run. A file is a shared object without
- * relocations, so that its bytes can be mapped and run where they are, then the key, then a tail with a checksum over all of it.
+ * relocations, so that its bytes run wherever they are copied to, then the key, then a tail with a checksum over all of it.
  * The dynamic linker is not asked: what cannot be trusted is looked at before anything of it runs. */
 #ifndef LDG_JIT_CACHE_H
 #define LDG_JIT_CACHE_H
@@ -37,7 +37,7 @@ const char *ldg_cache_check(const char *bytes, int64_t n, const ldg_cache_tail *
 int ldg_cache_open(int dir, const char *name, int64_t *size, const char **why);
 typedef struct ldg_cache_kernel { ldg_kernel *run; int64_t least, compile_ns; } ldg_cache_kernel;
 extern const char ldg_cache_none[];   /* why not: there is no such file */
-/* Maps the kernel of a key, for good. NULL or why not. */
+/* Copies the kernel of a key into memory, for good: the file is not looked at again. NULL or why not. */
 const char *ldg_cache_load(const char *key, ldg_cache_kernel *out);
 
 #endif

@@ -48,7 +48,7 @@ typedef struct work {
   ldg_cut_way way;
   int dir, fd;
   char name[LDG_CACHE_NAME], temp[64], path[4200]; /* temp: a name in the folder; path: the same for the compiler */
-  char *map;                                       /* the file, as any process maps it */
+  char *map;                                       /* the file, to be tried */
   int64_t size;
   ldg_cache_tail tail;
   double ratio;
