@@ -257,6 +257,45 @@ START_TEST(files_change_while_in_use) {
 }
 END_TEST
 
+/* The verdict of a kernel: not to be used. */
+static void judge_useless(const char *path) {
+  static char file[LDG_CACHE_FILE_MAX] __attribute__((aligned(8)));
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  const int64_t n = read(fd, file, sizeof file);
+  ldg_cache_tail *tail = (ldg_cache_tail *)(void *)(file + n - (int64_t)sizeof *tail);
+  tail->least = INT64_MAX, tail->sum = ldg_cache_sum(file, n - 8);
+  ck_assert_int_eq(pwrite(fd, file, (size_t)n, 0), n);
+  close(fd);
+}
+
+static int runnable_mappings(void) {
+  char line[4400];
+  int n = 0;
+  FILE *f = fopen("/proc/self/maps", "r");
+  while (fgets(line, sizeof line, f)) n += strstr(line, " r-xp ") != NULL;
+  fclose(f);
+  return n;
+}
+
+/* Types come and go, and their kernel is found, and found useless, each time: nothing of it stays. */
+START_TEST(useless_kernels_leave_no_mapping) {
+  char *cache = own_cache(NO_HELPER), mem[2400] = "", packed[1300];
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  for_each_kernel(cache, judge_useless);
+  unsetenv("LADING_FORCE");
+  const int before = runnable_mappings();
+  for (int i = 0; i < 20; i++) {
+    sample *s = one_shape();
+    for (int k = 0; k < 400; k++) ck_assert_int_eq(lading_pack(s->type, 100, mem, packed, 0, 1300), LADING_OK);
+    ck_assert_int_eq(count_text(s->type, "before its shape is looked at"), 1); /* unpack's, not pack's */
+    ck_assert_int_eq(count_text(s->type, "tier 2"), 0);
+    sample_free(s);
+  }
+  ck_assert_int_eq(runnable_mappings(), before);
+  drop_cache(cache);
+}
+END_TEST
+
 /* ---- the host ---- */
 
 static _Atomic int children_heard;
@@ -496,7 +535,8 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_faults", argc, argv, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, files_that_are_spoiled,
-                    every_bit_counts, folders_that_others_write, no_place_for_a_cache, disk_full, files_change_while_in_use, processes_race, host_hears_of_no_child,
+                    every_bit_counts, folders_that_others_write, no_place_for_a_cache, disk_full, files_change_while_in_use,
+                    useless_kernels_leave_no_mapping, processes_race, host_hears_of_no_child,
                     type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
                     hot_types_get_a_kernel, off_is_off, warm_list_clear_and_dump, threads_while_a_kernel_comes);
 }

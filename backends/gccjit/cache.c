@@ -92,7 +92,7 @@ static const char *take(const char *want, const char *map, int64_t size, ldg_cac
   const char *key, *why = ldg_cache_check(map, size, &tail, &key);
   if (why) return why;
   if (strcmp(key, want) != 0) return "it is the kernel of another shape";
-  *out = (ldg_cache_kernel){ (ldg_kernel *)(uintptr_t)(map + tail->entry), tail->least, tail->compile_ns };
+  *out = (ldg_cache_kernel){ (ldg_kernel *)(uintptr_t)(map + tail->entry), tail->least, tail->compile_ns, (void *)(uintptr_t)map, size };
   return NULL;
 }
 
@@ -115,6 +115,8 @@ static const char *copy_file(const char *key, int fd, int64_t size, ldg_cache_ke
   else futimens(fd, NULL); /* used just now; where that is not permitted, it counts as old */
   return why;
 }
+
+void ldg_cache_unload(const ldg_cache_kernel *k) { munmap(k->map, (size_t)k->size); }
 
 const char *ldg_cache_load(const char *key, ldg_cache_kernel *out) {
   char name[LDG_CACHE_NAME];

@@ -35,9 +35,11 @@ const char *ldg_cache_check(const char *bytes, int64_t n, const ldg_cache_tail *
 
 /* The file `name` for reading, with its size; -1 and why not. */
 int ldg_cache_open(int dir, const char *name, int64_t *size, const char **why);
-typedef struct ldg_cache_kernel { ldg_kernel *run; int64_t least, compile_ns; } ldg_cache_kernel;
+typedef struct ldg_cache_kernel { ldg_kernel *run; int64_t least, compile_ns; void *map; int64_t size; } ldg_cache_kernel;
 extern const char ldg_cache_none[];   /* why not: there is no such file */
-/* Copies the kernel of a key into memory, for good: the file is not looked at again. NULL or why not. */
+/* Copies the kernel of a key into memory: the file is not looked at again. NULL or why not. */
 const char *ldg_cache_load(const char *key, ldg_cache_kernel *out);
+/* Of a kernel that nobody was shown. */
+void ldg_cache_unload(const ldg_cache_kernel *k);
 
 #endif

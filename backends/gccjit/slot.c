@@ -93,6 +93,7 @@ static const char *load(entry *e) {
   const bool better = k.least < INT64_MAX || ldg_jit_forced();
   e->slot.least = ldg_jit_forced() ? 1 : k.least;
   if (better) atomic_store_explicit(&e->slot.kernel, k.run, memory_order_release);
+  else ldg_cache_unload(&k);
   set_state(e, better ? READY : WORSE);
   return NULL;
 }
