@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -323,6 +324,26 @@ START_TEST(host_hears_of_no_child) {
 }
 END_TEST
 
+/* Who is heir to orphans would hear of the helper: it starts none, and uses what is in the cache. */
+START_TEST(heirs_start_no_helper) {
+  char *cache = own_cache(helper_path());
+  struct sigaction act = { .sa_handler = hear };
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  sigaction(SIGCHLD, &act, NULL);
+  sample *s = one_shape(), *other = s_resized(s_hindexed(2, LIST(3, 5), LIST(0, 8), s_elem(LADING_BYTE)), 0, 24);
+  ask(s->type), ask(other->type);
+  ck_assert(settles(5));
+  ck_assert_int_eq(count_text(s->type, "tier 2"), 2);
+  ck_assert_int_eq(count_text(other->type, "is init or a subreaper"), 2);
+  ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+  ck_assert_int_eq(children_heard, 0);
+  moves_well(s), moves_well(other);
+  sample_free(s), sample_free(other);
+  drop_cache(cache);
+}
+END_TEST
+
 START_TEST(type_freed_while_compiling) {
   char *cache = own_cache(helper_path());
   sample *s = one_shape();
@@ -536,7 +557,7 @@ int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_faults", argc, argv, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, files_that_are_spoiled,
                     every_bit_counts, folders_that_others_write, no_place_for_a_cache, disk_full, files_change_while_in_use,
-                    useless_kernels_leave_no_mapping, processes_race, host_hears_of_no_child,
+                    useless_kernels_leave_no_mapping, processes_race, host_hears_of_no_child, heirs_start_no_helper,
                     type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
                     hot_types_get_a_kernel, off_is_off, warm_list_clear_and_dump, threads_while_a_kernel_comes);
 }

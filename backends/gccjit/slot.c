@@ -165,11 +165,22 @@ static void start(void) {
   helper.n = 0, helper.failures = PATIENCE;
 }
 
+/* Why no helper is to be started; said once. */
+static const char *no_helper(void) {
+  static bool said;
+  if (helper.failures >= PATIENCE) return "the helper failed too often";
+  if (!ldg_spawn_inherits()) return NULL;
+  static const char why[] = "this process is init or a subreaper, and would be told of the helper's end";
+  if (!said) said = true, say("no helper is started", why);
+  return why;
+}
+
 static void next_batch(void) {
+  const char *no = no_helper();
   for (int i = 0; i < SLOTS && helper.n < BATCH; i++) {
     entry *e = &table[i];
     if (atomic_load_explicit(&e->claim, memory_order_acquire) != USED || state_of(e) != WANTED) continue;
-    if (helper.failures >= PATIENCE) fail(e, "the helper failed too often"), atomic_fetch_sub_explicit(&pending, 1, memory_order_relaxed);
+    if (no) fail(e, no), atomic_fetch_sub_explicit(&pending, 1, memory_order_relaxed);
     else set_state(e, BUILDING), helper.batch[helper.n++] = e;
   }
   if (helper.n) start();
