@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -516,6 +517,37 @@ START_TEST(warm_list_clear_and_dump) {
 }
 END_TEST
 
+static int64_t kernel_inode;
+static void note_inode(const char *path) {
+  struct stat st;
+  ck_assert_int_eq(stat(path, &st), 0);
+  kernel_inode = (int64_t)st.st_ino;
+}
+
+/* Helpers of many processes take turns: one that does not get its turn ends, one that got it looks what has come meanwhile. */
+START_TEST(helpers_take_turns) {
+  static char out[1 << 16];
+  const char *compile = "compile -- 'base * 0>0:4 8>4:9'";
+  char *cache = own_cache(helper_path()), path[4096];
+  snprintf(path, sizeof path, "%s/.lock", cache);
+  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+  setenv("LADING_JIT_LIMIT", "1", 1);
+  ck_assert_int_ne(tool(compile, out, sizeof out), 0);
+  ck_assert_int_eq(files_named(cache, ".so", ""), 0);
+  setenv("LADING_JIT_LIMIT", "20", 1);
+  close(fd);
+  ck_assert_int_eq(tool(compile, out, sizeof out), 0);
+  ck_assert_int_eq(files_named(cache, ".so", ""), 1);
+  for_each_kernel(cache, note_inode);
+  const int64_t first = kernel_inode;
+  ck_assert_int_eq(tool(compile, out, sizeof out), 0);
+  for_each_kernel(cache, note_inode);
+  ck_assert_int_eq(kernel_inode, first);
+  drop_cache(cache);
+}
+END_TEST
+
 /* ---- threads ---- */
 
 typedef struct crew { const sample *s; _Atomic bool stop; } crew;
@@ -559,5 +591,5 @@ int main(int argc, char **argv) {
                     every_bit_counts, folders_that_others_write, no_place_for_a_cache, disk_full, files_change_while_in_use,
                     useless_kernels_leave_no_mapping, processes_race, host_hears_of_no_child, heirs_start_no_helper,
                     type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
-                    hot_types_get_a_kernel, off_is_off, warm_list_clear_and_dump, threads_while_a_kernel_comes);
+                    hot_types_get_a_kernel, off_is_off, warm_list_clear_and_dump, helpers_take_turns, threads_while_a_kernel_comes);
 }

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -36,6 +37,21 @@ int store_open(const char **why) {
   const int made = ldg_cache_dir(why);
   if (made < 0 && *why == ldg_cache_none) *why = "the cache's folder cannot be made";
   return made;
+}
+
+/* A file, since network file systems lock nothing else; it stays, or two could hold one each. */
+int store_lock(int dir) {
+  const int fd = openat(dir, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd >= 0 && flock(fd, LOCK_EX) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+bool store_has(const char *text) {
+  ldg_cache_kernel k;
+  if (ldg_cache_load(text, &k)) return false;
+  ldg_cache_unload(&k);
+  return true;
 }
 
 /* ---- making one ---- */
