@@ -238,6 +238,7 @@ int jit_time(const char *helper) {
   bad = in_a_child(clear_cache, path) || bad;
   bad = bad || in_a_child(call_all, &(task){ "off", x }) || in_a_child(call_all, &(task){ helper, x });
   bad = in_a_child(clear_cache, path) || bad;
+  if (chdir(folder) == 0) unlink(".lock");
   rmdir(folder);
   return bad;
 }

@@ -458,7 +458,7 @@ static int run(const options *o, const work *w) {
 static int run_jit(const options *o) {
   static char path[4096 + 32];
   if (o->n_what) snprintf(path, sizeof path, "%s", o->what[0]);
-  else beside_tool(path, "../jit/lading-jit");
+  else beside_tool(path, "../backends/gccjit/helper/lading-jit");
   return access(path, X_OK) ? refuse("%s cannot be run: it is built where libgccjit is", path) : jit_time(path);
 }
 

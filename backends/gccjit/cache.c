@@ -87,25 +87,36 @@ const char *ldg_cache_check(const char *bytes, int64_t n, const ldg_cache_tail *
   return (*key)[x->key - 1] ? "its key does not end" : NULL;
 }
 
-/* The mapping stays when it is good. */
 static const char *take(const char *want, const char *map, int64_t size, ldg_cache_kernel *out) {
   const ldg_cache_tail *tail;
   const char *key, *why = ldg_cache_check(map, size, &tail, &key);
   if (why) return why;
   if (strcmp(key, want) != 0) return "it is the kernel of another shape";
-  *out = (ldg_cache_kernel){ (ldg_kernel *)(uintptr_t)(map + tail->entry), tail->least, tail->compile_ns };
+  *out = (ldg_cache_kernel){ (ldg_kernel *)(uintptr_t)(map + tail->entry), tail->least, tail->compile_ns, (void *)(uintptr_t)map, size };
   return NULL;
 }
 
-static const char *map_file(const char *key, int fd, int64_t size, ldg_cache_kernel *out) {
+static bool read_all(int fd, char *to, int64_t n) {
+  for (ssize_t got; n > 0; to += got, n -= got) {
+    do got = read(fd, to, (size_t)n); while (got < 0 && errno == EINTR);
+    if (got <= 0) return false;
+  }
+  return true;
+}
+
+/* What is checked is what will run: a copy in memory of our own, which no later change of the file reaches. It stays when it is good. */
+static const char *copy_file(const char *key, int fd, int64_t size, ldg_cache_kernel *out) {
   if (size == 0) return "it is cut off";
-  char *map = mmap(NULL, (size_t)size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-  if (map == MAP_FAILED) return "it cannot be mapped to be run";
-  const char *why = take(key, map, size, out);
+  char *map = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (map == MAP_FAILED) return "there is no memory for it";
+  const char *why = read_all(fd, map, size) ? take(key, map, size, out) : "it cannot be read as a whole";
+  if (!why && mprotect(map, (size_t)size, PROT_READ | PROT_EXEC)) why = "the system does not let it run";
   if (why) munmap(map, (size_t)size);
   else futimens(fd, NULL); /* used just now; where that is not permitted, it counts as old */
   return why;
 }
+
+void ldg_cache_unload(const ldg_cache_kernel *k) { munmap(k->map, (size_t)k->size); }
 
 const char *ldg_cache_load(const char *key, ldg_cache_kernel *out) {
   char name[LDG_CACHE_NAME];
@@ -116,7 +127,7 @@ const char *ldg_cache_load(const char *key, ldg_cache_kernel *out) {
   ldg_cache_name(key, name);
   const int fd = ldg_cache_open(dir, name, &size, &why);
   if (fd >= 0) {
-    why = map_file(key, fd, size, out);
+    why = copy_file(key, fd, size, out);
     close(fd);
   }
   close(dir);

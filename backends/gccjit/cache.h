@@ -1,5 +1,5 @@
 /* cache: compiled kernels as files of their own user, shared by all processes and by the next run. A file is a shared object without
- * relocations, so that its bytes can be mapped and run where they are, then the key, then a tail with a checksum over all of it.
+ * relocations, so that its bytes run wherever they are copied to, then the key, then a tail with a checksum over all of it.
  * The dynamic linker is not asked: what cannot be trusted is looked at before anything of it runs. */
 #ifndef LDG_JIT_CACHE_H
 #define LDG_JIT_CACHE_H
@@ -10,7 +10,7 @@
 #define LDG_CACHE_NAME 40
 #define LDG_CACHE_FILE_MAX (1 << 20)  /* bytes of one file */
 #define LDG_JIT_LIMIT 20              /* seconds that a compilation may take, unless LADING_JIT_LIMIT says otherwise */
-#define LDG_CACHE_VERSION 1           /* of files and of what kernels promise */
+#define LDG_CACHE_VERSION 2           /* of files, of what kernels promise, and of how they are judged */
 
 typedef struct ldg_cache_tail {
   char magic[8];
@@ -35,9 +35,11 @@ const char *ldg_cache_check(const char *bytes, int64_t n, const ldg_cache_tail *
 
 /* The file `name` for reading, with its size; -1 and why not. */
 int ldg_cache_open(int dir, const char *name, int64_t *size, const char **why);
-typedef struct ldg_cache_kernel { ldg_kernel *run; int64_t least, compile_ns; } ldg_cache_kernel;
+typedef struct ldg_cache_kernel { ldg_kernel *run; int64_t least, compile_ns; void *map; int64_t size; } ldg_cache_kernel;
 extern const char ldg_cache_none[];   /* why not: there is no such file */
-/* Maps the kernel of a key, for good. NULL or why not. */
+/* Copies the kernel of a key into memory: the file is not looked at again. NULL or why not. */
 const char *ldg_cache_load(const char *key, ldg_cache_kernel *out);
+/* Of a kernel that nobody was shown. */
+void ldg_cache_unload(const ldg_cache_kernel *k);
 
 #endif

@@ -24,7 +24,7 @@ bool ldg_key_print(const ldg_key *key, char text[LDG_KEY_MAX]);
 /* Accepts exactly what print makes of a valid shape. */
 bool ldg_key_read(const char *text, ldg_key *key);
 uint64_t ldg_key_hash(const char *text);
-/* A name for the linker and the profiler: level, fields, bytes, hash. */
+/* A name for the linker and for dumps: level, fields, bytes, hash. */
 #define LDG_KEY_SYMBOL 64
 void ldg_key_symbol(const ldg_key *key, const char *text, char symbol[LDG_KEY_SYMBOL]);
 

@@ -93,6 +93,7 @@ static const char *load(entry *e) {
   const bool better = k.least < INT64_MAX || ldg_jit_forced();
   e->slot.least = ldg_jit_forced() ? 1 : k.least;
   if (better) atomic_store_explicit(&e->slot.kernel, k.run, memory_order_release);
+  else ldg_cache_unload(&k);
   set_state(e, better ? READY : WORSE);
   return NULL;
 }
@@ -164,11 +165,22 @@ static void start(void) {
   helper.n = 0, helper.failures = PATIENCE;
 }
 
+/* Why no helper is to be started; said once. */
+static const char *no_helper(void) {
+  static bool said;
+  if (helper.failures >= PATIENCE) return "the helper failed too often";
+  if (!ldg_spawn_inherits()) return NULL;
+  static const char why[] = "this process is init or a subreaper, and would be told of the helper's end";
+  if (!said) said = true, say("no helper is started", why);
+  return why;
+}
+
 static void next_batch(void) {
+  const char *no = no_helper();
   for (int i = 0; i < SLOTS && helper.n < BATCH; i++) {
     entry *e = &table[i];
     if (atomic_load_explicit(&e->claim, memory_order_acquire) != USED || state_of(e) != WANTED) continue;
-    if (helper.failures >= PATIENCE) fail(e, "the helper failed too often"), atomic_fetch_sub_explicit(&pending, 1, memory_order_relaxed);
+    if (no) fail(e, no), atomic_fetch_sub_explicit(&pending, 1, memory_order_relaxed);
     else set_state(e, BUILDING), helper.batch[helper.n++] = e;
   }
   if (helper.n) start();
@@ -195,12 +207,15 @@ bool ldg_jit_settled(void) {
 
 /* ---- slots ---- */
 
+#define STRIDE_MAX 512 /* iterations farther apart share no windows worth a kernel of their own stride */
+static bool close_by(int64_t stride) { return stride <= STRIDE_MAX && stride >= -STRIDE_MAX; }
+
 static bool prepare_key(const ldg_shape *shape, ldg_key *key) {
   const char *isa = ldg_cpu_isa();
   key->level = ldg_jit_level_of(isa, strlen(isa)), key->shape = *shape;
   if (!key->level) return false;
   /* Strides are constants of the kernel only where iterations are taken together. */
-  if (ldg_cut_items(key, LDG_CUT_SHUFFLED) == 1) key->shape.stride[0] = key->shape.stride[1] = 0;
+  if (!close_by(shape->stride[0]) || !close_by(shape->stride[1]) || ldg_cut_items(key, LDG_CUT_SHUFFLED) == 1) key->shape.stride[0] = key->shape.stride[1] = 0;
   return true;
 }
 

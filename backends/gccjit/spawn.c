@@ -9,10 +9,16 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
+
+#if defined(__SANITIZE_THREAD__) /* takes every clone for a fork, after which no thread may be started */
+int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
+#define clone __clone
+#endif
 
 typedef struct start {
   const char *path;
@@ -66,6 +72,11 @@ static int spawn(const char *path, char *const argv[], bool talks, int end) {
   }
   posix_spawn_file_actions_destroy(&s.files);
   return e;
+}
+
+bool ldg_spawn_inherits(void) {
+  int reaper = 0;
+  return getpid() == 1 || (prctl(PR_GET_CHILD_SUBREAPER, &reaper) == 0 && reaper);
 }
 
 int ldg_spawn(const char *path, char *const argv[], bool talks, int *fd) {

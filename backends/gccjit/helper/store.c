@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -38,6 +39,21 @@ int store_open(const char **why) {
   return made;
 }
 
+/* A file, since network file systems lock nothing else; it stays, or two could hold one each. */
+int store_lock(int dir) {
+  const int fd = openat(dir, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd >= 0 && flock(fd, LOCK_EX) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+bool store_has(const char *text) {
+  ldg_cache_kernel k;
+  if (ldg_cache_load(text, &k)) return false;
+  ldg_cache_unload(&k);
+  return true;
+}
+
 /* ---- making one ---- */
 
 #define SPARE (LDG_KEY_MAX + 8 + (int64_t)sizeof(ldg_cache_tail))
@@ -48,7 +64,7 @@ typedef struct work {
   ldg_cut_way way;
   int dir, fd;
   char name[LDG_CACHE_NAME], temp[64], path[4200]; /* temp: a name in the folder; path: the same for the compiler */
-  char *map;                                       /* the file, as any process maps it */
+  char *map;                                       /* the file, to be tried */
   int64_t size;
   ldg_cache_tail tail;
   double ratio;
@@ -125,13 +141,14 @@ static const char *publish(work *w) {
 }
 
 static void open_work(work *w, int dir, const char *text, int way) {
-  char folder[LDG_CACHE_PATH] = "";
+  char folder[LDG_CACHE_PATH] = "", name[LDG_CACHE_NAME], temp[sizeof w->temp];
   *w = (work){ .text = text, .dir = dir, .fd = -1, .way = (ldg_cut_way)way };
   ldg_key_read(text, &w->key);
-  ldg_cache_name(text, w->name);
+  ldg_cache_name(text, name);
   ldg_cache_path(folder);
-  snprintf(w->temp, sizeof w->temp, "t%ld-%d%.16s.tmp", (long)getpid(), way, w->name + 1);
-  snprintf(w->path, sizeof w->path, "%s/%s", folder, w->temp);
+  snprintf(temp, sizeof temp, "t%ld-%d%.16s.tmp", (long)getpid(), way, name + 1);
+  snprintf(w->path, sizeof w->path, "%s/%s", folder, temp);
+  memcpy(w->name, name, sizeof name), memcpy(w->temp, temp, sizeof temp);
 }
 
 static void close_work(work *w) {

@@ -4,7 +4,7 @@
 
 #include "gccjit/cache.h"
 
-/* Runs the kernel of a key, mapped as any process would, on every count of iterations that takes another way through it, next to
+/* Runs the kernel of a key on every count of iterations that takes another way through it, next to
  * pages that must not be touched, against the fields one after the other. NULL or what is wrong; reads and writes out of bounds
  * end the process. */
 const char *judge_right(const ldg_key *key, ldg_kernel *kernel);

@@ -78,20 +78,36 @@ static int compile_one(const char *key) {
   return why ? refuse(key, why) : 0;
 }
 
-/* Each in a process of its own, in which a compiler may crash or be ended. */
+/* In a process of its own, in which a compiler may crash or be ended. */
+static int compile_apart(const char *key) {
+  int status = 1;
+  fflush(NULL);
+  const pid_t pid = fork();
+  if (pid == 0) _exit(compile_one(key));
+  if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status)) refuse(key, strsignal(WTERMSIG(status)));
+  return status != 0;
+}
+
+/* One compiler for all processes of a user. Who waited finds what the others made; who waited too long ends, and his host looks again. */
+static int lock(int dir) {
+  signal(SIGALRM, SIG_DFL);
+  alarm(limit_seconds());
+  const int fd = store_lock(dir);
+  alarm(0);
+  return fd;
+}
+
 static int compile(int n, char **key) {
-  const char *why;
+  const char *why, *dump = ldg_option_get(LDG_OPT_DUMP);
   int bad = 0;
-  for (int i = 0; i < n; i++) {
-    int status = 1;
-    fflush(NULL);
-    const pid_t pid = fork();
-    if (pid == 0) _exit(compile_one(key[i]));
-    if (pid < 0 || waitpid(pid, &status, 0) != pid || status) bad = 1;
-    if (pid > 0 && WIFSIGNALED(status)) refuse(key[i], strsignal(WTERMSIG(status)));
-  }
   const int dir = store_open(&why);
-  if (dir >= 0) store_trim(dir, STORE_BYTES), close(dir);
+  if (dir < 0) return refuse("the cache", why);
+  const int locked = lock(dir);
+  for (int i = 0; i < n; i++)
+    if ((dump && !strcmp(dump, "jit")) || !store_has(key[i])) bad |= compile_apart(key[i]);
+  store_trim(dir, STORE_BYTES);
+  if (locked >= 0) close(locked);
+  close(dir);
   return bad;
 }
 
@@ -136,10 +152,22 @@ static int warm_suite(const char *path) {
 static int warm_suite(const char *path) { return refuse(path, "suites are read where lbench is built"); }
 #endif
 
-static int warm(int n, char **what) {
+static int warm_all(int n, char **what) {
   int bad = 0;
   for (int i = 0; i < n; i++) bad |= strstr(what[i], ".suite") ? warm_suite(what[i]) : warm_text(what[i]);
   return bad;
+}
+
+/* In a child, which is never the first process of a container: that one would have no helpers. */
+static int warm(int n, char **what) {
+  int status = 1;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    status = warm_all(n, what);
+    fflush(NULL);
+    _exit(status);
+  }
+  return pid < 0 || waitpid(pid, &status, 0) != pid || status;
 }
 
 /* ---- list, clear ---- */

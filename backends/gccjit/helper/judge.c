@@ -12,25 +12,46 @@
 
 /* ---- sides ---- */
 
-/* Bytes [lo, hi) relative to the place of iteration 0 hold all n iterations; strides where the key leaves them open. */
-typedef struct side { int64_t stride, span, lo, hi; } side;
+/* Bytes [lo, hi) relative to the place of iteration 0 hold all n iterations. */
+typedef struct side { int64_t stride, lo, hi; } side;
 
 static int64_t field_at(const ldg_field *f, int which) { return which ? f->dst : f->src; }
 
-static bool dense(const ldg_shape *s, int which) {
+static int64_t span_of(const ldg_shape *s, int which) {
+  int64_t span = 0;
+  for (int i = 0; i < s->n; i++) span = ldg_max(span, field_at(&s->field[i], which) + s->field[i].len);
+  return span;
+}
+
+/* Strides are arguments of the kernel. */
+static bool open_strides(const ldg_shape *s) { return !s->stride[0] && !s->stride[1]; }
+
+/* As structs leave a gap. */
+static int64_t wide(const ldg_shape *s, int which, int64_t gap) { return ((span_of(s, which) + 7) & -8) + gap; }
+
+/* Can the side be the packed one: nothing between fields, nor between iterations? */
+static bool packed(const ldg_shape *s, int which) {
   int64_t at = 0;
   for (int i = 0; i < s->n; at += s->field[i++].len)
     if (field_at(&s->field[i], which) != at) return false;
-  return true;
+  return open_strides(s) || s->stride[which] == at;
 }
 
-/* An open stride is the one of a packed side, or else leaves a gap of some bytes, as structs do. */
-static side side_of(const ldg_shape *s, int which, int64_t n, int64_t gap) {
-  side d = { .stride = s->stride[which] };
-  for (int i = 0; i < s->n; i++) d.span = ldg_max(d.span, field_at(&s->field[i], which) + s->field[i].len);
-  if (!s->stride[0] && !s->stride[1]) d.stride = dense(s, which) ? d.span : ((d.span + 7) & -8) + gap;
-  d.lo = ldg_min(0, (n - 1) * d.stride), d.hi = ldg_max(0, (n - 1) * d.stride) + d.span;
-  return d;
+static side side_of(const ldg_shape *s, int which, int64_t n, int64_t stride) {
+  const int64_t last = (n - 1) * stride;
+  return (side){ stride, ldg_min(0, last), ldg_max(0, last) + span_of(s, which) };
+}
+
+/* The strides to try: the known ones; else packed sides, gaps on either, and on both, differing and backwards. */
+#define PACES 7
+static int paces_of(const ldg_shape *s, int64_t pace[PACES][2]) {
+  const int64_t gap[2] = { wide(s, 0, 40), wide(s, 1, 48) }, tight[2] = { span_of(s, 0), span_of(s, 1) };
+  const int64_t all[PACES][2] = { { gap[0], tight[1] }, { tight[0], gap[1] }, { tight[0], tight[1] },  { gap[0], gap[1] },
+                                  { -gap[0], gap[1] },  { gap[0], -gap[1] },  { -gap[0], -tight[1] } };
+  memcpy(pace, all, sizeof all);
+  if (open_strides(s)) return PACES;
+  pace[0][0] = s->stride[0], pace[0][1] = s->stride[1];
+  return 1;
 }
 
 /* ---- right ---- */
@@ -57,9 +78,9 @@ static void define(const ldg_shape *s, const char *src, char *dst, int64_t n, in
 }
 
 /* At the low or the high end of the fences. */
-static bool try(const ldg_key *key, ldg_kernel *kernel, int64_t n, int64_t gap, const fence f[3], bool high) {
+static bool try(const ldg_key *key, ldg_kernel *kernel, int64_t n, const int64_t pace[2], const fence f[3], bool high) {
   const ldg_shape *s = &key->shape;
-  const side a = side_of(s, 0, n, gap), b = side_of(s, 1, n, gap);
+  const side a = side_of(s, 0, n, pace[0]), b = side_of(s, 1, n, pace[1]);
   const int64_t bytes = f[1].to - f[1].from;
   const char *src = high ? f[0].to - a.hi : f[0].from - a.lo;
   const int64_t at = high ? bytes - b.hi : -b.lo;
@@ -70,17 +91,30 @@ static bool try(const ldg_key *key, ldg_kernel *kernel, int64_t n, int64_t gap, 
   return memcmp(f[1].from, f[2].from, (size_t)bytes) == 0;
 }
 
-#define MOST 150 /* iterations: more than twice the largest group, and an end of every length after it */
+static bool fences_new(const ldg_shape *s, int64_t n, const int64_t pace[2], fence f[3]) {
+  const side a = side_of(s, 0, n, pace[0]), b = side_of(s, 1, n, pace[1]);
+  return fence_new(&f[0], a.hi - a.lo) && fence_new(&f[1], b.hi - b.lo) && fence_new(&f[2], b.hi - b.lo);
+}
 
-const char *judge_right(const ldg_key *key, ldg_kernel *kernel) {
-  const int64_t gap = 40;
-  const side a = side_of(&key->shape, 0, MOST, gap), b = side_of(&key->shape, 1, MOST, gap);
+/* With one pair of strides, up to `most` iterations. */
+static const char *right_at(const ldg_key *key, ldg_kernel *kernel, const int64_t pace[2], int64_t most) {
   fence f[3];
-  if (!fence_new(&f[0], a.hi - a.lo) || !fence_new(&f[1], b.hi - b.lo) || !fence_new(&f[2], b.hi - b.lo)) return "no memory to try it in";
-  for (int64_t n = 1; n <= MOST; n += n < 70 ? 1 : 16)
-    if (!try(key, kernel, n, gap, f, false) || !try(key, kernel, n, 0, f, true)) return "it moves other bytes than it should";
+  if (!fences_new(&key->shape, most, pace, f)) return "no memory to try it in";
+  for (int64_t n = 1; n <= most; n += n < 70 ? 1 : 16)
+    if (!try(key, kernel, n, pace, f, false) || !try(key, kernel, n, pace, f, true)) return "it moves other bytes than it should";
   for (int i = 0; i < 3; i++) munmap(f[i].map, (size_t)f[i].bytes);
   return NULL;
+}
+
+#define MOST 150 /* iterations: more than twice the largest group, and an end of every length after it */
+#define FEW 20   /* where strides are arguments there are no groups */
+
+const char *judge_right(const ldg_key *key, ldg_kernel *kernel) {
+  int64_t pace[PACES][2];
+  const int n = paces_of(&key->shape, pace);
+  const char *why = NULL;
+  for (int i = 0; i < n && !why; i++) why = right_at(key, kernel, pace[i], i == 0 ? MOST : FEW);
+  return why;
 }
 
 /* ---- speed ---- */
@@ -94,10 +128,10 @@ static int64_t now_ns(void) {
 /* The type of the side that is not packed, and what the library does with it now. */
 typedef struct rival { lading_type *type; const ldg_plan *plan; int dir; } rival;
 
-static bool rival_of(const ldg_shape *s, int64_t stride, rival *r) {
+static bool rival_of(const ldg_shape *s, int dir, int64_t stride, rival *r) {
   int64_t len[LDG_SHAPE_FIELDS], at[LDG_SHAPE_FIELDS];
   lading_type *t;
-  r->dir = dense(s, 1) ? LDG_PACK : LDG_UNPACK;
+  r->dir = dir;
   for (int i = 0; i < s->n; i++) len[i] = s->field[i].len, at[i] = field_at(&s->field[i], r->dir == LDG_UNPACK);
   if (lading_type_hindexed(s->n, len, at, lading_elem_type(LADING_BYTE), &t)) return false;
   const int e = lading_type_resized(t, 0, stride, &r->type);
@@ -154,20 +188,23 @@ static double time_all(const race *r, int64_t most, ldg_cache_tail *tail) {
 }
 
 #define CACHED (24 << 10)
-static int64_t footprint(const ldg_shape *s, int64_t n) {
-  const side a = side_of(s, 0, n, 8), b = side_of(s, 1, n, 8);
-  return a.hi - a.lo + b.hi - b.lo;
+/* The sides of a race: one is packed, the other has gaps; and for how many iterations the first-level cache holds both. */
+static int64_t sides_of(const ldg_shape *s, int dir, race *r) {
+  const int mem = dir == LDG_PACK ? 0 : 1;
+  const int64_t stride[2] = { open_strides(s) ? mem == 0 ? wide(s, 0, 8) : span_of(s, 0) : s->stride[0],
+                              open_strides(s) ? mem == 1 ? wide(s, 1, 8) : span_of(s, 1) : s->stride[1] };
+  int64_t n = 512;
+  do n /= 2, r->a = side_of(s, 0, n, stride[0]), r->b = side_of(s, 1, n, stride[1]);
+  while (n > 8 && r->a.hi - r->a.lo + r->b.hi - r->b.lo > CACHED);
+  return n;
 }
 
-const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *tail, double *ratio) {
-  const ldg_shape *s = &key->shape;
-  int64_t n = 256;
-  while (n > 8 && footprint(s, n) > CACHED) n /= 2;
-  race r = { .kernel = kernel, .a = side_of(s, 0, n, 8), .b = side_of(s, 1, n, 8) };
+static const char *speed_of(const ldg_shape *s, ldg_kernel *kernel, int dir, ldg_cache_tail *tail, double *ratio) {
+  race r = { .kernel = kernel };
+  const int64_t n = sides_of(s, dir, &r);
   char *src = ldg_alloc(r.a.hi - r.a.lo), *dst = ldg_alloc(r.b.hi - r.b.lo);
   const char *why = NULL;
-  if (!dense(s, 0) && !dense(s, 1)) why = "neither side is packed";
-  else if (!src || !dst || !rival_of(s, dense(s, 1) ? r.a.stride : r.b.stride, &r.rival)) why = "no memory to time it in";
+  if (!src || !dst || !rival_of(s, dir, dir == LDG_PACK ? r.a.stride : r.b.stride, &r.rival)) why = "no memory to time it in";
   else {
     memset(src, 1, (size_t)(r.a.hi - r.a.lo)), memset(dst, 1, (size_t)(r.b.hi - r.b.lo));
     r.src = src - r.a.lo, r.dst = dst - r.b.lo;
@@ -175,5 +212,21 @@ const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *
     lading_type_free(r.rival.type);
   }
   ldg_free(src), ldg_free(dst);
+  return why;
+}
+
+/* A shape that is packed on both sides serves packs and unpacks alike: what is said of it is said of the worse. */
+const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *tail, double *ratio) {
+  const ldg_shape *s = &key->shape;
+  const char *why = "neither side is packed";
+  *ratio = INFINITY, tail->least = 0;
+  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) {
+    ldg_cache_tail t = { 0 };
+    double x = 0;
+    if (!packed(s, dir == LDG_PACK ? 1 : 0)) continue;
+    if ((why = speed_of(s, kernel, dir, &t, &x))) return why;
+    if (x < *ratio) *ratio = x, tail->before_ps = t.before_ps, tail->after_ps = t.after_ps;
+    tail->least = ldg_max(tail->least, t.least);
+  }
   return why;
 }
