@@ -1,6 +1,8 @@
 /* jit_faults: whatever becomes of the helper or of the process, data is moved as ever and nobody notices a child. */
 #include "jit_tools.h"
 
+#include "base_model.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -223,6 +225,28 @@ START_TEST(cold_types_stay_as_they_are) {
 }
 END_TEST
 
+/* Whether a kernel is as fast as it could be is for the helper to say: these are no more than counted before they are asked for. */
+START_TEST(shapes_are_hoped_for) {
+  static char mem[100 * 440], packed[100 * 400];
+  static const struct { const char *type; int64_t n, size; } hopes[] = {
+    { "resized(struct([1,9,9],[0,8,404],[float,resized(contiguous(10,float),0,44),float]),0,440)", 100, 400 },
+    { "resized(contiguous(23,float),0,128)", 192, 92 },
+  };
+  char *cache = own_cache(NO_HELPER);
+  ldg_model m = ldg_model_builtin();
+  ldg_model_use(&m);
+  unsetenv("LADING_FORCE");
+  for (int64_t i = 0; i < COUNT_OF(hopes); i++) {
+    lading_type *t = parsed(hopes[i].type);
+    for (int k = 0; k < 20; k++) ck_assert_int_eq(lading_pack(t, hopes[i].n, mem, packed, 0, hopes[i].n * hopes[i].size), LADING_OK);
+    ck_assert_msg(count_text(t, "counting") == 1, "%s: nothing is hoped for", hopes[i].type);
+    lading_type_free(t);
+  }
+  ldg_model_use(NULL);
+  drop_cache(cache);
+}
+END_TEST
+
 /* It takes as many bytes as a compilation is worth, which is long for instrumented kernels. */
 START_TEST(hot_types_get_a_kernel) {
   if (TEST_ASAN || TEST_TSAN) return;
@@ -290,5 +314,5 @@ int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_faults", argc, argv, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
                     heirs_start_no_helper, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
-                    hot_types_get_a_kernel, off_is_off, threads_while_a_kernel_comes);
+                    hot_types_get_a_kernel, shapes_are_hoped_for, off_is_off, threads_while_a_kernel_comes);
 }
