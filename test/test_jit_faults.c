@@ -128,6 +128,28 @@ START_TEST(heirs_start_no_helper) {
 }
 END_TEST
 
+/* Whoever looks is somebody's call: it loads one kernel at most, however many are ready. */
+START_TEST(one_kernel_a_look) {
+  enum { TYPES = 6 };
+  char *cache = own_cache(helper_path());
+  sample *s[TYPES];
+  for (int64_t i = 0; i < TYPES; i++) s[i] = s_resized(s_hindexed(2, LIST(3 + i, 5), LIST(0, 16), s_elem(LADING_BYTE)), 0, 24), ask(s[i]->type);
+  int ready = 0;
+  for (int k = 0; k < 30000 && ready < 2 * TYPES; k++) {
+    const int before = ready;
+    const bool settled = ldg_jit_settled();
+    ready = 0;
+    for (int i = 0; i < TYPES; i++) ready += count_text(s[i]->type, "tier 2");
+    ck_assert_msg(ready <= before + 1, "%d kernels were loaded at once", ready - before);
+    if (settled) break;
+    pause_ms(2);
+  }
+  ck_assert_int_eq(ready, 2 * TYPES);
+  for (int i = 0; i < TYPES; i++) moves_well(s[i]), sample_free(s[i]);
+  drop_cache(cache);
+}
+END_TEST
+
 START_TEST(type_freed_while_compiling) {
   char *cache = own_cache(helper_path());
   sample *s = one_shape();
@@ -313,6 +335,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_faults", argc, argv, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
-                    heirs_start_no_helper, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
+                    heirs_start_no_helper, one_kernel_a_look, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
                     hot_types_get_a_kernel, shapes_are_hoped_for, off_is_off, threads_while_a_kernel_comes);
 }

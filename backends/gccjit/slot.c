@@ -108,6 +108,9 @@ typedef struct desk {
   int failures;         /* helpers in a row that left nothing */
   entry *batch[BATCH];
   int n;
+  bool ended;           /* what it made is taken now */
+  int good;             /* of that so far */
+  const char *late;     /* why it was waited for no longer; NULL: it was not */
 } desk;
 static desk helper;                /* for the thread that holds it */
 static _Atomic int holder;         /* the process that holds it: the desk of a parent is not held in a child of fork */
@@ -133,31 +136,35 @@ static int64_t limit_seconds(void) {
 }
 
 #define PATIENCE 4
-static void settle_batch(const char *late) {
-  int good = 0;
-  for (int i = 0; i < helper.n; i++) {
-    const char *why = load(helper.batch[i]);
-    if (!why) good++;
-    else say("a kernel did not come", why), fail(helper.batch[i], late ? late : why);
-  }
-  atomic_fetch_sub_explicit(&pending, helper.n, memory_order_relaxed);
-  helper.failures = good ? 0 : helper.failures + 1, helper.n = 0, helper.busy = false;
+/* It is gone, or was waited for long enough: what it was asked for is taken, one a look, since whoever looks is somebody's call. */
+static void end_helper(const char *late) {
+  helper.ended = true, helper.late = late, helper.good = 0;
   close(helper.fd);
+}
+
+static void settle_one(void) {
+  entry *e = helper.batch[--helper.n];
+  const char *why = load(e);
+  if (!why) helper.good++;
+  else say("a kernel did not come", why), fail(e, helper.late ? helper.late : why);
+  if (helper.n == 0) helper.failures = helper.good ? 0 : helper.failures + 1, helper.busy = false;
+  atomic_fetch_sub_explicit(&pending, 1, memory_order_relaxed);
 }
 
 static void look(void) {
   char none;
+  if (helper.ended) { settle_one(); return; }
   const ssize_t got = read(helper.fd, &none, 1);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-    if (now() > helper.until) settle_batch("the helper did not end in time");
-  } else if (got <= 0) settle_batch(NULL);
+    if (now() > helper.until) end_helper("the helper did not end in time");
+  } else if (got <= 0) end_helper(NULL);
 }
 
 static void start(void) {
   const char *argv[BATCH + 4] = { helper_path(), "compile", "--" };
   for (int i = 0; i < helper.n; i++) argv[3 + i] = helper.batch[i]->key;
   const int e = ldg_spawn(argv[0], (char *const *)(uintptr_t)argv, talks(), &helper.fd);
-  helper.busy = !e, helper.until = now() + (limit_seconds() + 2) * helper.n * INT64_C(1000000000);
+  helper.busy = !e, helper.ended = false, helper.until = now() + (limit_seconds() + 2) * helper.n * INT64_C(1000000000);
   if (!e) return;
   say(argv[0], "it cannot be started");
   for (int i = 0; i < helper.n; i++) fail(helper.batch[i], "the helper cannot be started");
