@@ -34,9 +34,7 @@ typedef struct ldg_slot {
 bool ldg_jit_on(void);
 /* Is a kernel wanted at first use, whatever it gains? (LADING_FORCE=jit) */
 bool ldg_jit_forced(void);
-/* What an iteration costs: stores of a kernel for it, about; fewer than one when some iterations share them. */
-double ldg_jit_stores(const ldg_shape *shape);
-/* The slot of a shape, with a kernel if the cache has one. `gain` is the predicted ns saved for a byte. NULL: no gain to hope for, or no
+/* The slot of a shape, with a kernel if the cache has one. `gain` is the most ns that it could save for a byte. NULL: no gain to hope for, or no
  * room for another. */
 ldg_slot *ldg_jit_slot(const ldg_shape *shape, double gain);
 /* So many bytes more went through loops of this shape: may ask for a kernel, or take one that is ready. False: nothing more is

@@ -20,6 +20,7 @@ typedef struct hot {
   _Atomic int64_t moved;         /* bytes, not yet told to the slot; racy: some may be lost */
   _Atomic int64_t tell;          /* when that many; INT64_MAX: nobody wants to know any more */
   /* set before the slot is */
+  int64_t most;                  /* iterations of the step, at once, that a kernel is for: more go past the caches, as kernels do not */
   int64_t src, dst;              /* of the kernel's place, from that of the iteration */
   int loops;                     /* dim[0] is the kernel's own loop; 0: there is none, the kernel does the whole step */
   ldg_dim dim[LDG_DIMS];
@@ -78,7 +79,7 @@ static void count(hot *h, int64_t n) {
 static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
   ldg_kernel *k = atomic_load_explicit(&h->kernel, memory_order_acquire);
-  if (k && run_kernel(h, k, src, dst, i0, n)) return;
+  if (k && n <= h->most && run_kernel(h, k, src, dst, i0, n)) return;
   if (!k) count(h, n);
   h->below(j, src, dst, i0, n);
 }
@@ -134,23 +135,27 @@ static int64_t bytes_of(const ldg_step *s) {
   return s->rep->kind == LDG_REPEAT && ldg_mul(s->n, s->each, &all) ? INT64_MAX : all;
 }
 
-/* ns that a kernel is predicted to save for a byte. No kernel is faster than a memcpy of the lines that are touched. */
-static double gain_of(const hot *h, const ldg_shape *s) {
-  const ldg_step *step = h->step;
-  const double all = (double)bytes_of(step);
-  double bytes = 0, lines = 0;
-  for (int i = 0; i < s->n; i++) bytes += (double)s->field[i].len, lines += (double)((s->field[i].len + 126) / 64);
-  const double touched = all * (1 + (64 * lines < 2 * bytes ? 64 * lines / bytes : 2)) / 2;
-  const double traffic = ldg_model_copy(touched < 0x1p40 ? (int64_t)touched : (int64_t)1 << 40) / all;
-  const double before = ldg_plan_step_cost(step, h->dir) / all, after = ldg_jit_stores(s) * ldg_model_ns(LDG_MODEL_SHUFFLE) / bytes;
-  return before - (after > traffic ? after : traffic);
+/* ns that a kernel could save for a byte: none is faster than a memcpy. Whether one is as fast is not predicted but measured, by the
+ * helper: what was never asked for would never be known. */
+static double gain_of(const hot *h) {
+  const int64_t all = bytes_of(h->step);
+  return (ldg_plan_step_cost(h->step, h->dir) - ldg_model_copy(all)) / (double)all;
+}
+
+/* Kernels are tried in cache, and have no stores past it. */
+static int64_t most_at_once(const hot *h) {
+  const int64_t bytes = ldg_model_count(LDG_MODEL_STREAM) - 1;
+  if (ldg_jit_forced()) return INT64_MAX;
+  if (h->each) return bytes / h->each;
+  return h->step->size <= bytes ? INT64_MAX : 0;
 }
 
 /* Whoever comes first makes the shape; all others go on. */
 static void attach(hot *h) {
   ldg_shape shape;
   if (atomic_exchange_explicit(&h->turn, 1, memory_order_relaxed)) return;
-  ldg_slot *slot = shape_of(h, &shape) ? ldg_jit_slot(&shape, gain_of(h, &shape)) : NULL;
+  h->most = most_at_once(h);
+  ldg_slot *slot = shape_of(h, &shape) ? ldg_jit_slot(&shape, gain_of(h)) : NULL;
   atomic_store_explicit(&h->tell, slot ? ldg_jit_forced() ? 1 : TELL : INT64_MAX, memory_order_relaxed);
   atomic_store_explicit(&h->slot, slot, memory_order_release);
 }
@@ -197,9 +202,11 @@ void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {
   if (!h) return;
   const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
   ldg_text_add(t, "    %s: ", dir == LDG_PACK ? "pack" : "unpack");
-  if (slot) ldg_jit_explain(slot, t);
-  else if (atomic_load_explicit(&h->tell, memory_order_relaxed) == INT64_MAX) ldg_text_add(t, "tier 1, a kernel would not be faster, or there is no room for its shape\n");
-  else ldg_text_add(t, "tier 1, %lld of %d bytes moved before its shape is looked at\n", (long long)atomic_load_explicit(&h->moved, memory_order_relaxed), WORTH_A_LOOK);
+  if (!slot && atomic_load_explicit(&h->tell, memory_order_relaxed) == INT64_MAX)
+    ldg_text_add(t, "tier 1, a kernel would not be faster, or there is no room for its shape\n");
+  else if (!slot) ldg_text_add(t, "tier 1, %lld of %d bytes moved before its shape is looked at\n", (long long)atomic_load_explicit(&h->moved, memory_order_relaxed), WORTH_A_LOOK);
+  else ldg_jit_explain(slot, t);
+  if (slot && h->most < INT64_MAX) ldg_text_add(t, "      for less than %lld bytes at once\n", (long long)ldg_model_count(LDG_MODEL_STREAM));
 }
 
 static void warm_job(hot *h) {

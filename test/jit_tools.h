@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,6 +67,44 @@ static inline sample *fields(rng *r, int64_t n, int64_t most, int64_t width) {
     at[i] = at[k], len[i] = len[k], at[k] = t, len[k] = u;
   }
   return s_resized(s_hindexed(n, len, at, s_elem(LADING_BYTE)), 0, p + width * rng_in(r, 0, 3));
+}
+
+/* ---- one shape ---- */
+
+static inline sample *one_shape(void) { return s_resized(S_STRUCT(3, LIST(1, 1, 1), LIST(0, 8, 16), s_elem(LADING_INT32), s_elem(LADING_DOUBLE), s_elem(LADING_CHAR)), 0, 24); }
+
+static inline void moves_well(const sample *s) {
+  rng r = rng_of(91);
+  check_moves(s, 100, &r);
+}
+
+/* In a process of its own, since slots and options stay: asks for the kernels of the one shape, moves data by it, and says
+ * how many there are: 0 to 2, for pack and unpack. */
+static inline int in_a_process(const char *helper, const char *force) {
+  fflush(NULL);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    setenv("LADING_JIT", helper, 1), setenv("LADING_FORCE", force, 1);
+    sample *s = one_shape();
+    ask(s->type);
+    const bool settled = settles(60);
+    moves_well(s);
+    _exit(settled ? count_text(s->type, "tier 2") : 99);
+  }
+  int status = -1;
+  ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+  ck_assert_msg(WIFEXITED(status), "it was ended by signal %d", WTERMSIG(status));
+  return WEXITSTATUS(status);
+}
+
+#define NO_HELPER "/nonexistent/lading-jit"
+
+static inline void for_each_kernel(const char *cache, void fn(const char *path)) {
+  char path[4096];
+  DIR *d = opendir(cache);
+  for (struct dirent *e; d && (e = readdir(d));)
+    if (ldg_cache_is_name(e->d_name)) snprintf(path, sizeof path, "%s/%s", cache, e->d_name), fn(path);
+  closedir(d);
 }
 
 #endif

@@ -20,7 +20,7 @@ typedef struct entry {
   ldg_slot slot;
   _Atomic int claim;        /* FREE, TAKEN while it is written, then USED for good */
   _Atomic(const char *) why; /* of FAILED */
-  double gain;              /* ns a byte, predicted */
+  double gain;              /* ns a byte, at most */
   char key[LDG_KEY_MAX];
 } entry;
 enum { FREE, TAKEN, USED };
@@ -108,6 +108,9 @@ typedef struct desk {
   int failures;         /* helpers in a row that left nothing */
   entry *batch[BATCH];
   int n;
+  bool ended;           /* what it made is taken now */
+  int good;             /* of that so far */
+  const char *late;     /* why it was waited for no longer; NULL: it was not */
 } desk;
 static desk helper;                /* for the thread that holds it */
 static _Atomic int holder;         /* the process that holds it: the desk of a parent is not held in a child of fork */
@@ -133,31 +136,35 @@ static int64_t limit_seconds(void) {
 }
 
 #define PATIENCE 4
-static void settle_batch(const char *late) {
-  int good = 0;
-  for (int i = 0; i < helper.n; i++) {
-    const char *why = load(helper.batch[i]);
-    if (!why) good++;
-    else say("a kernel did not come", why), fail(helper.batch[i], late ? late : why);
-  }
-  atomic_fetch_sub_explicit(&pending, helper.n, memory_order_relaxed);
-  helper.failures = good ? 0 : helper.failures + 1, helper.n = 0, helper.busy = false;
+/* It is gone, or was waited for long enough: what it was asked for is taken, one a look, since whoever looks is somebody's call. */
+static void end_helper(const char *late) {
+  helper.ended = true, helper.late = late, helper.good = 0;
   close(helper.fd);
+}
+
+static void settle_one(void) {
+  entry *e = helper.batch[--helper.n];
+  const char *why = load(e);
+  if (!why) helper.good++;
+  else say("a kernel did not come", why), fail(e, helper.late ? helper.late : why);
+  if (helper.n == 0) helper.failures = helper.good ? 0 : helper.failures + 1, helper.busy = false;
+  atomic_fetch_sub_explicit(&pending, 1, memory_order_relaxed);
 }
 
 static void look(void) {
   char none;
+  if (helper.ended) { settle_one(); return; }
   const ssize_t got = read(helper.fd, &none, 1);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-    if (now() > helper.until) settle_batch("the helper did not end in time");
-  } else if (got <= 0) settle_batch(NULL);
+    if (now() > helper.until) end_helper("the helper did not end in time");
+  } else if (got <= 0) end_helper(NULL);
 }
 
 static void start(void) {
   const char *argv[BATCH + 4] = { helper_path(), "compile", "--" };
   for (int i = 0; i < helper.n; i++) argv[3 + i] = helper.batch[i]->key;
   const int e = ldg_spawn(argv[0], (char *const *)(uintptr_t)argv, talks(), &helper.fd);
-  helper.busy = !e, helper.until = now() + (limit_seconds() + 2) * helper.n * INT64_C(1000000000);
+  helper.busy = !e, helper.ended = false, helper.until = now() + (limit_seconds() + 2) * helper.n * INT64_C(1000000000);
   if (!e) return;
   say(argv[0], "it cannot be started");
   for (int i = 0; i < helper.n; i++) fail(helper.batch[i], "the helper cannot be started");
@@ -219,23 +226,10 @@ static bool prepare_key(const ldg_shape *shape, ldg_key *key) {
   return true;
 }
 
-double ldg_jit_stores(const ldg_shape *shape) {
-  ldg_key key;
-  double least = 1e9;
-  for (int way = 0; way < LDG_CUT_WAYS && prepare_key(shape, &key); way++) {
-    const int64_t items = ldg_cut_items(&key, (ldg_cut_way)way);
-    const int n = ldg_cut_group(&key, (ldg_cut_way)way, items, NULL);
-    if (n > 0 && n < least * (double)items) least = (double)n / (double)items;
-  }
-  return least;
-}
-
 static void want(entry *e) {
   int cold = COLD;
   if (atomic_compare_exchange_strong(&e->slot.state, &cold, WANTED)) atomic_fetch_add_explicit(&pending, 1, memory_order_relaxed);
 }
-
-#define LEAST_GAIN 0.002 /* ns a byte: less is no prediction */
 
 /* Without a gain to hope for only a kernel that is there already, and was faster when it was tried, is worth an entry. */
 static void fill(entry *e, const char *key, double gain) {
@@ -245,7 +239,7 @@ static void fill(entry *e, const char *key, double gain) {
   e->gain = gain;
   const char *why = load(e);
   if (why && why != ldg_cache_none) say("a kernel in the cache is not used", why); /* the helper makes a new one */
-  const bool hope = state_of(e) == READY || gain > LEAST_GAIN || ldg_jit_forced();
+  const bool hope = state_of(e) == READY || gain > 0 || ldg_jit_forced();
   if (!hope) set_state(e, COLD);
   atomic_store_explicit(&e->claim, hope ? USED : FREE, memory_order_release);
 }
@@ -287,7 +281,7 @@ void ldg_jit_explain(const ldg_slot *slot, ldg_text *t) {
   const char *why = atomic_load_explicit(&e->why, memory_order_relaxed);
   const double cost = (double)atomic_load_explicit(&compile_ns, memory_order_relaxed), all = (double)atomic_load_explicit(&slot->moved, memory_order_relaxed);
   ldg_text_add(t, "%s", says[state]);
-  if (state == COLD) ldg_text_add(t, ": %.0f bytes moved have cost %.2f ms more than with a kernel, which takes %.0f ms to make", all, all * e->gain * 1e-6, cost * 1e-6);
+  if (state == COLD) ldg_text_add(t, ": of %.0f bytes moved a kernel could have saved %.2f ms; one takes %.0f ms to make", all, all * e->gain * 1e-6, cost * 1e-6);
   if (state == READY) ldg_text_add(t, " from %lld iterations on", (long long)slot->least);
   if (state == FAILED && why) ldg_text_add(t, ": %s", why);
   ldg_text_add(t, "\n      %.100s\n", e->key);

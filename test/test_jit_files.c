@@ -1,0 +1,321 @@
+/* jit_files: the cache. Files gone wrong, or changed while they are used, what is in them, and the tool that makes and lists them. */
+#include "jit_tools.h"
+
+#include "base_model.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+
+/* ---- files ---- */
+
+static void file_of(const lading_type *t, const char *cache, char path[4096]) {
+  char name[256] = "";
+  (void)t;
+  DIR *d = opendir(cache);
+  for (struct dirent *e; d && (e = readdir(d));)
+    if (ldg_cache_is_name(e->d_name)) snprintf(name, sizeof name, "%s", e->d_name);
+  closedir(d);
+  ck_assert_msg(name[0], "no kernel in %s", cache);
+  snprintf(path, 4096, "%s/%s", cache, name);
+}
+
+/* Of `each` process of its own: with a file that was spoiled, nothing is loaded, and a helper makes it anew. */
+static void spoiled(const char *path, const char *good, int64_t n, const char *bad, int64_t m) {
+  int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  ck_assert(write(fd, bad, (size_t)m) == m);
+  close(fd);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 1); /* the other direction's is good */
+  fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  ck_assert(write(fd, good, (size_t)n) == n);
+  close(fd);
+}
+
+START_TEST(files_that_are_spoiled) {
+  rng r = rng_of(92);
+  char *cache = own_cache(helper_path()), path[4096];
+  static char good[LDG_CACHE_FILE_MAX], bad[LDG_CACHE_FILE_MAX];
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 2); /* no compiler is needed any more */
+  file_of(NULL, cache, path);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int64_t n = read(fd, good, sizeof good);
+  close(fd);
+  for (int i = 0; i < 12; i++) { /* bits flipped */
+    memcpy(bad, good, (size_t)n);
+    bad[rng_in(&r, 0, n - 1)] ^= (char)(1 << rng_in(&r, 0, 7));
+    spoiled(path, good, n, bad, n);
+  }
+  for (int i = 0; i < 8; i++) spoiled(path, good, n, good, i ? rng_in(&r, 0, n - 1) : 0); /* cut off */
+  memset(bad, 0, sizeof bad);
+  spoiled(path, good, n, bad, n);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 2);
+  ck_assert_int_eq(truncate(path, n / 2), 0);
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2); /* made again */
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 2);
+  drop_cache(cache);
+}
+END_TEST
+
+/* Every bit of the tail, and some of the rest, through the check alone. */
+START_TEST(every_bit_counts) {
+  rng r = rng_of(93);
+  char *cache = own_cache(helper_path()), path[4096];
+  static char file[LDG_CACHE_FILE_MAX] __attribute__((aligned(8)));
+  const ldg_cache_tail *tail;
+  const char *key;
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  file_of(NULL, cache, path);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int64_t n = read(fd, file, sizeof file);
+  close(fd);
+  ck_assert_ptr_null(ldg_cache_check(file, n, &tail, &key));
+  for (int64_t i = 0; i < 8 * (int64_t)sizeof *tail + 2000; i++) {
+    const int64_t bit = i < 8 * (int64_t)sizeof *tail ? 8 * n - 1 - i : rng_in(&r, 0, 8 * n - 1);
+    file[bit / 8] ^= (char)(1 << bit % 8);
+    ck_assert_msg(ldg_cache_check(file, n, &tail, &key) != NULL, "bit %" PRId64 " of %" PRId64 " can be flipped", bit, 8 * n);
+    file[bit / 8] ^= (char)(1 << bit % 8);
+  }
+  for (int64_t k = 0; k < n; k += rng_in(&r, 1, 40)) ck_assert_msg(ldg_cache_check(file, k, &tail, &key) != NULL, "%" PRId64 " bytes are enough", k);
+  drop_cache(cache);
+}
+END_TEST
+
+START_TEST(folders_that_others_write) {
+  char *cache = own_cache(helper_path()), path[4096], other[4200];
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  file_of(NULL, cache, path);
+  ck_assert_int_eq(chmod(cache, 0777), 0);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 0);
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 0); /* nor does the helper write there */
+  ck_assert_int_eq(chmod(cache, 0700), 0);
+  ck_assert_int_eq(chmod(path, 0666), 0);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 1);
+  ck_assert_int_eq(chmod(path, 0600), 0);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 2);
+  snprintf(other, sizeof other, "%s/elsewhere", cache);
+  ck_assert_int_eq(rename(path, other), 0);
+  ck_assert_int_eq(symlink(other, path), 0); /* a link is not followed */
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 1);
+  if (geteuid() == 0 && unlink(path) == 0 && rename(other, path) == 0 && chown(path, 12345, 0) == 0) ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 1);
+  drop_cache(cache);
+}
+END_TEST
+
+/* The home is unset, or cannot be written: no kernels, no noise. */
+START_TEST(no_place_for_a_cache) {
+  char *cache = own_cache(helper_path());
+  unsetenv("LADING_CACHE"), unsetenv("XDG_CACHE_HOME"), unsetenv("HOME");
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 0);
+  setenv("HOME", "/proc/nonexistent", 1);
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 0);
+  drop_cache(cache);
+}
+END_TEST
+
+/* As a full disk: no file can grow beyond some bytes. In a process of its own, since Check's notes are a file, too. */
+START_TEST(disk_full) {
+  const struct rlimit few = { 3000, 3000 };
+  char *cache = own_cache(helper_path());
+  int status = -1;
+  fflush(NULL);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    _exit(setrlimit(RLIMIT_FSIZE, &few) ? 99 : in_a_process(helper_path(), "jit"));
+  }
+  ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+  ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "its status is %x", status);
+  DIR *d = opendir(cache);
+  for (struct dirent *e; (e = readdir(d));) ck_assert_msg(e->d_name[0] == '.', "%s was left", e->d_name);
+  closedir(d);
+  drop_cache(cache);
+}
+END_TEST
+
+#if defined(__aarch64__)
+#define RETURN "\xc0\x03\x5f\xd6"
+#else
+#define RETURN "\xc3"
+#endif
+
+static void overwrite_in_place(const char *path) {
+  static char other[100000];
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  const ssize_t n = write(fd, memset(other, 0x0f, sizeof other), sizeof other);
+  close(fd);
+  ck_assert_int_eq(n, (ssize_t)sizeof other);
+}
+static void cut_to_nothing(const char *path) { ck_assert_int_eq(truncate(path, 0), 0); }
+
+/* What was checked is what runs, whatever is done to its file later. */
+START_TEST(files_change_while_in_use) {
+  char *cache = own_cache(helper_path());
+  sample *s = one_shape();
+  ask(s->type);
+  ck_assert(settles(60));
+  ck_assert_int_eq(count_text(s->type, "tier 2"), 2);
+  for_each_kernel(cache, overwrite_in_place), moves_well(s);
+  for_each_kernel(cache, cut_to_nothing), moves_well(s);
+  sample_free(s);
+  drop_cache(cache);
+}
+END_TEST
+
+/* A kernel's file with another verdict, or other code. */
+static void forge(const char *path, int64_t least, bool nothing) {
+  static char file[LDG_CACHE_FILE_MAX] __attribute__((aligned(8)));
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  const int64_t n = read(fd, file, sizeof file);
+  ldg_cache_tail *tail = (ldg_cache_tail *)(void *)(file + n - (int64_t)sizeof *tail);
+  if (nothing) memcpy(file + tail->entry, RETURN, sizeof RETURN - 1);
+  tail->least = least, tail->sum = ldg_cache_sum(file, n - 8);
+  ck_assert_int_eq(pwrite(fd, file, (size_t)n, 0), n);
+  close(fd);
+}
+static void judge_useless(const char *path) { forge(path, INT64_MAX, false); }
+static void move_nothing(const char *path) { forge(path, 1, true); }
+
+static int runnable_mappings(void) {
+  char line[4400];
+  int n = 0;
+  FILE *f = fopen("/proc/self/maps", "r");
+  while (fgets(line, sizeof line, f)) n += strstr(line, " r-xp ") != NULL;
+  fclose(f);
+  return n;
+}
+
+/* Types come and go, and their kernel is found, and found useless, each time: nothing of it stays. */
+START_TEST(useless_kernels_leave_no_mapping) {
+  char *cache = own_cache(NO_HELPER), mem[2400] = "", packed[1300];
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  for_each_kernel(cache, judge_useless);
+  unsetenv("LADING_FORCE");
+  const int before = runnable_mappings();
+  for (int i = 0; i < 20; i++) {
+    sample *s = one_shape();
+    for (int k = 0; k < 400; k++) ck_assert_int_eq(lading_pack(s->type, 100, mem, packed, 0, 1300), LADING_OK);
+    ck_assert_int_eq(count_text(s->type, "before its shape is looked at"), 1); /* unpack's, not pack's */
+    ck_assert_int_eq(count_text(s->type, "tier 2"), 0);
+    sample_free(s);
+  }
+  ck_assert_int_eq(runnable_mappings(), before);
+  drop_cache(cache);
+}
+END_TEST
+
+/* Kernels are for what stays in cache. One that moves nothing tells where it was used. */
+START_TEST(long_messages_go_past_the_cache) {
+  enum { STREAM = 26000 };
+  char *cache = own_cache(NO_HELPER);
+  static char mem[24 * 2001], packed[13 * 2001];
+  ldg_model m = ldg_model_builtin();
+  m.number[LDG_MODEL_STREAM] = STREAM;
+  ldg_model_use(&m);
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  for_each_kernel(cache, move_nothing);
+  unsetenv("LADING_FORCE");
+  sample *s = one_shape();
+  ask(s->type);
+  ck_assert_int_eq(count_text(s->type, "tier 2 from 1 iterations on"), 2);
+  ck_assert_int_eq(count_text(s->type, "for less than 26000 bytes at once"), 2);
+  memset(mem, 7, sizeof mem);
+  ck_assert_int_eq(lading_pack(s->type, 9, mem, packed, 0, 13 * 9), LADING_OK); /* which finds it */
+  for (int64_t n = 1990; n <= 2001; n++) {
+    memset(packed, 0, sizeof packed);
+    ck_assert_int_eq(lading_pack(s->type, n, mem, packed, 0, 13 * n), LADING_OK);
+    ck_assert_int_eq(packed[0], 13 * n < STREAM ? 0 : 7);
+    ck_assert_int_eq(packed[13 * n - 1], 13 * n < STREAM ? 0 : 7);
+  }
+  sample_free(s);
+  ldg_model_use(NULL);
+  drop_cache(cache);
+}
+END_TEST
+
+/* ---- the tool ---- */
+
+static int tool(const char *what, char *out, int64_t cap) {
+  char line[4600];
+  snprintf(line, sizeof line, "%s %s 2>&1", helper_path(), what);
+  FILE *p = popen(line, "r");
+  const size_t n = fread(out, 1, (size_t)cap - 1, p);
+  out[n] = 0;
+  return pclose(p);
+}
+
+static int files_named(const char *folder, const char *end, const char *says) {
+  char path[4600];
+  static char text[1 << 20];
+  int n = 0;
+  DIR *d = opendir(folder);
+  for (struct dirent *e; (e = readdir(d));) {
+    if (strlen(e->d_name) < strlen(end) || strcmp(e->d_name + strlen(e->d_name) - strlen(end), end) != 0) continue;
+    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+    FILE *f = fopen(path, "r");
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    n += strstr(text, says) != NULL;
+  }
+  closedir(d);
+  return n;
+}
+
+START_TEST(warm_list_clear_and_dump) {
+  static char out[1 << 16];
+  char *cache = own_cache(helper_path());
+  setenv("LADING_DUMP", "jit", 1);
+  ck_assert_int_eq(tool("warm 'struct([1,1,1],[0,8,16],[int,double,char])'", out, sizeof out), 0);
+  ck_assert_int_eq(tool("list", out, sizeof out), 0);
+  ck_assert_msg(strstr(out, "0>0:4 8>4:9") && strstr(out, "0>0:4 4>8:9"), "pack and unpack are not listed: %s", out);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 2);
+  ck_assert_int_ge(files_named(cache, ".txt", "ldg_j_"), 2);
+  ck_assert_int_ge(files_named(cache, ".c", "gcc_jit_context_acquire"), 2); /* a program that makes it again */
+  ck_assert_int_eq(tool("clear", out, sizeof out), 0);
+  ck_assert_int_eq(files_named(cache, ".so", ""), 0);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 0);
+  ck_assert_int_ne(tool("compile -- 'v3 * 0>0:4 2>2:4'", out, sizeof out), 0); /* fields that overlap */
+  ck_assert_int_ne(tool("compile -- nonsense", out, sizeof out), 0);
+  ck_assert_int_ne(tool("warm nonsense", out, sizeof out), 0);
+  ck_assert_int_ne(tool("", out, sizeof out), 0);
+  drop_cache(cache);
+}
+END_TEST
+
+static int64_t kernel_inode;
+static void note_inode(const char *path) {
+  struct stat st;
+  ck_assert_int_eq(stat(path, &st), 0);
+  kernel_inode = (int64_t)st.st_ino;
+}
+
+/* Helpers of many processes take turns: one that does not get its turn ends, one that got it looks what has come meanwhile. */
+START_TEST(helpers_take_turns) {
+  static char out[1 << 16];
+  const char *compile = "compile -- 'base * 0>0:4 8>4:9'";
+  char *cache = own_cache(helper_path()), path[4096];
+  snprintf(path, sizeof path, "%s/.lock", cache);
+  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+  setenv("LADING_JIT_LIMIT", "1", 1);
+  ck_assert_int_ne(tool(compile, out, sizeof out), 0);
+  ck_assert_int_eq(files_named(cache, ".so", ""), 0);
+  setenv("LADING_JIT_LIMIT", "20", 1);
+  close(fd);
+  ck_assert_int_eq(tool(compile, out, sizeof out), 0);
+  ck_assert_int_eq(files_named(cache, ".so", ""), 1);
+  for_each_kernel(cache, note_inode);
+  const int64_t first = kernel_inode;
+  ck_assert_int_eq(tool(compile, out, sizeof out), 0);
+  for_each_kernel(cache, note_inode);
+  ck_assert_int_eq(kernel_inode, first);
+  drop_cache(cache);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  if (!helper_path()) return puts("lading-jit was not built"), 77;
+  return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, no_place_for_a_cache, disk_full,
+                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, warm_list_clear_and_dump, helpers_take_turns);
+}
