@@ -221,6 +221,7 @@ static void header(const char *what, const char *column) {
 
 static void found_out(const double *all) {
   printf("\n");
+  if (TEST_ASAN) return; /* so few histories need not have a bad one for each */
   for (int k = 1; k < DECIDERS; k++) ck_assert_msg(all[k] > 2, "%s was not found out: %.3f", deciders[k].name, all[k]);
 }
 
