@@ -68,7 +68,7 @@ packages() { # packages MANAGER THING
     dnf:check | zypper:check) echo check-devel ;;
     dnf:sanitizers) echo libasan libubsan libtsan ;; *:sanitizers) echo gcc ;;
     apt:clang) echo clang libclang-rt-dev ;;     zypper:clang) echo clang ;; *:clang) echo clang compiler-rt ;;
-    *:amdgpu) echo clang lld ;;
+    apt:amdgpu) echo clang clang-tools lld ;;    *:amdgpu) echo clang lld ;;
     pacman:pip) echo python-pip ;;               *:pip) echo python3-pip ;;
     dnf:shellcheck | zypper:shellcheck) echo ShellCheck ;;
     *) echo "$2" ;;
