@@ -172,16 +172,18 @@ static void tell(hot *h) {
 
 bool ldg_jit_lets(const char *force) { return (!force || !strcmp(force, "jit")) && ldg_jit_on(); }
 
-/* The widest plain block that a kernel with constants moves better than one for any width; the fewest stores' worth of bytes that
- * could make up for a call through a wrapper. */
+/* The widest plain block that a kernel with constants moves better than one for any width; the fewest bytes that could make up for
+ * a call through a wrapper, which takes 1.4 ns: of plain blocks, that have kernels of their own length anyway, it takes more. */
 #define BLOCK_MAX 256
 #define BYTES_MIN 128
+#define PLAIN_MIN 4096
 
 static bool may_pay(const ldg_step *s, int dir) {
   const ldg_rep *r = s->rep, *body = r->kind == LDG_REPEAT ? r->child : r;
   const ldg_nest *nest = &s->job[dir].nest;
   if (s->thin || nest->ordered || bytes_of(s) < BYTES_MIN || !strcmp(s->job[dir].name, "memcpy") || !strcmp(s->job[dir].name, "transpose")) return false;
   while (body->kind == LDG_REPEAT && !fits(body)) body = body->child;
+  if (body->runs == 1 && bytes_of(s) < PLAIN_MIN && !ldg_jit_forced()) return false;
   return fits(body) && (body->runs > 1 || body->size <= BLOCK_MAX) && (body != r || r->kind != LDG_BYTES);
 }
 

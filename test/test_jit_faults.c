@@ -66,6 +66,25 @@ START_TEST(helper_hangs_for_good) {
 }
 END_TEST
 
+/* As a full disk: no file of the helper can grow beyond some bytes. Not of this process: Check's notes are a file, too. */
+START_TEST(disk_full) {
+  char lines[4200];
+  snprintf(lines, sizeof lines, "ulimit -f 5\nexec %s \"$@\"", helper_path());
+  const char *helper = script(lines);
+  char *cache = own_cache(helper);
+  sample *s = one_shape();
+  ask(s->type), moves_well(s);
+  ck_assert(settles(60));
+  ask(s->type), moves_well(s);
+  ck_assert_int_eq(count_text(s->type, "tier 2"), 0);
+  DIR *d = opendir(cache);
+  for (struct dirent *e; (e = readdir(d));) ck_assert_msg(e->d_name[0] == '.', "%s was left", e->d_name);
+  closedir(d);
+  sample_free(s);
+  drop_cache(cache);
+}
+END_TEST
+
 /* ---- the host ---- */
 
 START_TEST(processes_race) {
@@ -334,7 +353,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
-  return CHECK_MAIN("jit_faults", argc, argv, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
+  return CHECK_MAIN("jit_faults", argc, argv, disk_full, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
                     heirs_start_no_helper, one_kernel_a_look, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
                     hot_types_get_a_kernel, shapes_are_hoped_for, off_is_off, threads_while_a_kernel_comes);
 }

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 
 /* ---- files ---- */
 
@@ -110,26 +109,6 @@ START_TEST(no_place_for_a_cache) {
   ck_assert_int_eq(in_a_process(helper_path(), "jit"), 0);
   setenv("HOME", "/proc/nonexistent", 1);
   ck_assert_int_eq(in_a_process(helper_path(), "jit"), 0);
-  drop_cache(cache);
-}
-END_TEST
-
-/* As a full disk: no file can grow beyond some bytes. In a process of its own, since Check's notes are a file, too. */
-START_TEST(disk_full) {
-  const struct rlimit few = { 3000, 3000 };
-  char *cache = own_cache(helper_path());
-  int status = -1;
-  fflush(NULL);
-  const pid_t pid = fork();
-  if (pid == 0) {
-    signal(SIGXFSZ, SIG_IGN);
-    _exit(setrlimit(RLIMIT_FSIZE, &few) ? 99 : in_a_process(helper_path(), "jit"));
-  }
-  ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-  ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "its status is %x", status);
-  DIR *d = opendir(cache);
-  for (struct dirent *e; (e = readdir(d));) ck_assert_msg(e->d_name[0] == '.', "%s was left", e->d_name);
-  closedir(d);
   drop_cache(cache);
 }
 END_TEST
@@ -316,6 +295,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
-  return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, no_place_for_a_cache, disk_full,
+  return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, no_place_for_a_cache,
                     files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, warm_list_clear_and_dump, helpers_take_turns);
 }
