@@ -45,6 +45,7 @@ static const char usage[] =
     "        --seed N   of the random bytes and ranges (1)\n"
     "copy:   the options of time but --csv, --segment, --floor and --peers\n"
     "time:   --csv      one line a problem, for programs      --samples N    the median of N counts (21)\n"
+    "        --least    the least sample, not the median: for a machine that does other things meanwhile\n"
     "        --min-time US  length of a sample (50)           --segment N    move in ranges of N bytes\n"
     "        --cold N   N packed bytes between two uses of a buffer\n"
     "        --floor    the least time for the cache lines touched    --peers[=NAME,...]  other engines, in the same run\n"
@@ -121,6 +122,7 @@ static bool read_args(options *o, int argc, char **argv) {
     else if (strcmp(arg, "--device") == 0) o->on_device = true;
     else if (strcmp(arg, "--measure") == 0) o->measured = true;
     else if (strcmp(arg, "--csv") == 0) o->csv = o->measure.floor = true;
+    else if (strcmp(arg, "--least") == 0) sampler_take_least();
     else if (strcmp(arg, "--floor") == 0) o->measure.floor = true;
     else if (strcmp(arg, "--peers") == 0) o->with_peers = true;
     else if (strncmp(arg, "--peers=", 8) == 0) o->peer_names = arg + 8, o->with_peers = true;

@@ -6,7 +6,9 @@
 #include "nest_tree.h"
 
 enum { PART_MIN = 1024 };  /* bytes: smaller entries are not worth to be looked at one by one, since each takes up to 200 ns */
-enum { TILE = 16 << 10 };  /* bytes, on the stack */
+/* Bytes of a tile: a large one spares work at its ends, where a list is searched; a small one is on the stack, for little, and for when
+ * there is no memory. */
+enum { TILE = 64 << 10, SMALL_TILE = 4 << 10 };
 /* What finding a piece, or a row of pieces of one length, has to be worth: it takes 3 or 15 ns, a plan 1 to 2 ns a piece. */
 enum { PIECE_MIN = 96, ROW_MIN = 32 }; /* bytes, pieces */
 
@@ -38,12 +40,13 @@ static void open_at(part *p, const ldg_rep *root, int64_t byte) {
 typedef struct move { const ldg_plan *sp, *dp; const ldg_side *src, *dst; ldg_rep sr, dr; ldg_chain chain; } move;
 
 static void through_tile(const move *m, int64_t lo, int64_t hi) {
-  char tile[TILE];
+  char small[SMALL_TILE], *large = hi - lo > SMALL_TILE ? ldg_alloc(ldg_min(hi - lo, TILE)) : NULL, *tile = large ? large : small;
   for (int64_t n; lo < hi; lo += n) {
-    n = ldg_min(hi - lo, TILE);
+    n = ldg_min(hi - lo, large ? TILE : SMALL_TILE);
     ldg_exec(m->sp, m->src->count, LDG_PACK, m->src->base, tile, lo, lo + n);
     ldg_exec(m->dp, m->dst->count, LDG_UNPACK, m->dst->base, tile, lo, lo + n);
   }
+  ldg_free(large);
 }
 
 /* Piece by piece where the lists agree; where they do not, a tile, and then another try. */
