@@ -281,7 +281,7 @@ static ldg_model flat(void) {
 }
 
 static const char *chosen(const char *type, int dir) {
-  static const char *const known[] = { "memcpy", "transpose", "block", "list", "shuffle", "varlist", "lists", "terms", "loop", "walk" };
+  static const char *const known[] = { "memcpy", "transpose", "block", "list", "shuffle", "varlist", "lists", "varlists", "terms", "loop", "walk" };
   const ldg_plan *made, *fresh;
   lading_type *t = parsed(type);
   const char *name = "?";
