@@ -41,6 +41,7 @@ static const char usage[] =
     "  --filter REGEX   only problems whose name matches      --count N      items, for a type on the command line\n"
     "explain: --measure predicted and measured time of every strategy, by the options of time\n"
     "calibrate: --out FILE  and not to the file that the library reads    --device  what the model knows of GPUs\n"
+    "        --seconds N  to measure for (40); with 0 as long as it takes to measure all three times\n"
     "verify: --quick    small problems only                   --ranges N     random ranges per strategy (24)\n"
     "        --seed N   of the random bytes and ranges (1)\n"
     "copy:   the options of time but --csv, --segment, --floor and --peers\n"
@@ -61,7 +62,7 @@ typedef struct options {
   device_where where;
   const char *backend;
   const char *peer_names, *peers_dir, *out;
-  int64_t count;
+  int64_t count, seconds;
   verify_options verify;
   measure_options measure;
   char **what;
@@ -110,6 +111,7 @@ static bool read_option(options *o, const char *name, const char *value) {
   else if (strcmp(name, "--min-time") == 0) o->measure.min_ns = (double)v * 1e3;
   else if (strcmp(name, "--segment") == 0) o->measure.segment = v;
   else if (strcmp(name, "--cold") == 0) o->measure.cold = v;
+  else if (strcmp(name, "--seconds") == 0) o->seconds = v;
   else return refuse("unknown option %s; 'lbench' alone prints the usage", name), false;
   return true;
 }
@@ -472,7 +474,7 @@ static bool is_mode(const char *s) {
 }
 
 int main(int argc, char **argv) {
-  options o = { .count = 1, .backend = "cuda", .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
+  options o = { .count = 1, .seconds = CALIBRATE_SECONDS, .backend = "cuda", .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   o.mode = argv[1];
@@ -481,7 +483,7 @@ int main(int argc, char **argv) {
   const bool read = read_args(&o, argc, argv);
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();
   if (read && strcmp(o.mode, "jit") == 0) return run_jit(&o);
-  if (read && strcmp(o.mode, "calibrate") == 0) return o.on_device ? calibrate_device(o.backend, o.out) : calibrate_machine(o.out, CALIBRATE_SECONDS);
+  if (read && strcmp(o.mode, "calibrate") == 0) return o.on_device ? calibrate_device(o.backend, o.out) : calibrate_machine(o.out, (double)o.seconds);
   if (read && strcmp(o.mode, "batch") == 0) return run_batches(&o);
   const bool pairs = read && strcmp(o.mode, "copy") == 0;
   int status = pairs ? run_pairs(&o) : read && find_work(&w, &o) ? run(&o, &w) : 2;
