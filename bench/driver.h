@@ -14,6 +14,7 @@
   DRIVER(device_count, "cuDeviceGetCount", "hipGetDeviceCount", (int *))                                                           \
   DRIVER(retain, "cuDevicePrimaryCtxRetain", "hipDevicePrimaryCtxRetain", (void **, int))                                          \
   DRIVER(release, "cuDevicePrimaryCtxRelease_v2", "hipDevicePrimaryCtxRelease", (int))                                             \
+  DRIVER(reset, "cuDevicePrimaryCtxReset_v2", "hipDevicePrimaryCtxReset", (int))                                                   \
   DRIVER(push, "cuCtxPushCurrent_v2", "hipCtxPushCurrent", (void *))                                                               \
   DRIVER(pop, "cuCtxPopCurrent_v2", "hipCtxPopCurrent", (void **))                                                                 \
   DRIVER(current, "cuCtxGetCurrent", "hipCtxGetCurrent", (void **))                                                                \
@@ -51,6 +52,7 @@
   DRIVER(event_sync, "cuEventSynchronize", "hipEventSynchronize", (void *))                                                        \
   DRIVER(begin_capture, "cuStreamBeginCapture_v2", "hipStreamBeginCapture", (void *, int))                                         \
   DRIVER(end_capture, "cuStreamEndCapture", "hipStreamEndCapture", (void *, void **))                                              \
+  DRIVER(capture_mode, "cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode", (int *))                         \
   DRIVER(instantiate, "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags", (void **, void *, unsigned long long))        \
   DRIVER(graph_launch, "cuGraphLaunch", "hipGraphLaunch", (void *, void *))                                                        \
   DRIVER(graph_free, "cuGraphDestroy", "hipGraphDestroy", (void *))                                                                \

@@ -4,12 +4,13 @@
 #include "../bench/driver.h"
 #include "fake/own.h"
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { N = 1000, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700,
-       MISALIGNED = 716, LAUNCH_FAILED = 719, NOT_PERMITTED = 800, SEEN_BY_SANITIZER = 66, BAD_END = 86 };
+       MISALIGNED = 716, LAUNCH_FAILED = 719, NOT_PERMITTED = 800, CAPTURED = 900, UNJOINED = 904, SEEN_BY_SANITIZER = 66, BAD_END = 86 };
 #define OK(call) ck_assert_int_eq(call, 0)
 
 static const driver *d;
@@ -347,6 +348,80 @@ START_TEST(graphs) {
 }
 END_TEST
 
+/* What disturbs a capture, and who may do it all the same; a stream that joins and is not joined. */
+static void *disturb(void *may) {
+  int mode = 2;
+  void *p = NULL;
+  OK(driver_enter(d, 0));
+  if (may) OK(d->capture_mode(&mode));
+  const int expected = may ? 0 : CAPTURED;
+  ck_assert_int_eq(d->query(may), expected);
+  ck_assert_int_eq(d->alloc(&p, 16), expected);
+  if (may) OK(d->free(p));
+  if (may) OK(d->capture_mode(&mode));
+  OK(driver_leave(d, 0));
+  return NULL;
+}
+
+static int captured_beside(void *other) {
+  pthread_t t;
+  void *s = new_stream(), *graph = NULL;
+  OK(d->begin_capture(s, 0));
+  OK(pthread_create(&t, NULL, disturb, other));
+  pthread_join(t, NULL);
+  const int err = d->end_capture(s, &graph);
+  if (!err) OK(d->graph_free(graph));
+  OK(d->stream_free(s));
+  return err;
+}
+
+START_TEST(disturbed_captures) {
+  begin("");
+  void *other = new_stream();
+  OK(captured_beside(other));
+  ck_assert_int_ne(captured_beside(NULL), 0);
+  ck_assert_int_eq(faults(), 2);
+  OK(d->stream_free(other));
+  end();
+}
+END_TEST
+
+START_TEST(unjoined_captures) {
+  begin("");
+  void *s = new_stream(), *other = new_stream(), *graph = NULL, *event[2];
+  char *p = device_memory(16);
+  for (int i = 0; i < 2; i++) OK(d->event(&event[i], 2));
+  for (int joined = 0; joined < 2; joined++) {
+    OK(d->begin_capture(s, 1));
+    OK(d->record(event[0], s));
+    OK(d->wait_event(other, event[0], 0));
+    OK(d->fill(p, 1, 16, other));
+    OK(d->record(event[1], other));
+    if (joined) OK(d->wait_event(s, event[1], 0));
+    ck_assert_int_eq(d->end_capture(s, &graph), joined ? 0 : UNJOINED);
+  }
+  OK(d->graph_free(graph));
+  for (int i = 0; i < 2; i++) OK(d->event_free(event[i]));
+  OK(d->stream_free(s));
+  OK(d->stream_free(other));
+  OK(d->free(p));
+  end();
+}
+END_TEST
+
+/* All that was there goes, by whomever it was held. */
+START_TEST(resets) {
+  begin("");
+  void *s = new_stream();
+  char *p = device_memory(16);
+  OK(d->reset(0));
+  ck_assert_int_eq(d->fake("leaks"), 0);
+  ck_assert_int_ne(d->stream_free(s), 0);
+  ck_assert_int_ne(d->free(p), 0);
+  ck_assert_int_eq(faults(), 2);
+}
+END_TEST
+
 /* ---- faults on demand, contexts, counts ---- */
 
 START_TEST(on_demand) {
@@ -581,6 +656,6 @@ int main(int argc, char **argv) {
   return CHECK_MAIN("fake", argc, argv, fills, barriers, missing_barrier, threads_that_leave, two_barriers, too_much_shared_memory, aligned_words,
                     over_the_end, memory_of_the_host, freed_memory,
                     memory_of_another_device, poison, copies_out_of_bounds, later, polled, events, callbacks_do_not_call,
-                    graphs, on_demand, failing_kernels, bad_launches, contexts, a_fault_ends_badly, children_have_nothing, questions,
+                    graphs, disturbed_captures, unjoined_captures, resets, on_demand, failing_kernels, bad_launches, contexts, a_fault_ends_badly, children_have_nothing, questions,
                     two_processes, freed_by_its_owner);
 }
