@@ -237,7 +237,56 @@ START_TEST(many_mappings) {
 }
 END_TEST
 
+/* Each device of the child has a mapping of its own; both are kept. */
+static void two_devices(const line *l) {
+  lading_ipc token;
+  hear(l, &token, sizeof token);
+  char *on[2];
+  int n;
+  OK(lading_device_count(v.backend, &n));
+  for (int turn = 0; n > 1 && turn < 3; turn++)
+    for (int i = 0; i < 2; i++) {
+      OK(driver_enter(v.d, i));
+      char *p = opened(&token);
+      if (turn) ck_assert_ptr_eq(p, on[i]);
+      on[i] = p;
+      OK(lading_ipc_close(p));
+      OK(driver_leave(v.d, i));
+    }
+  if (n > 1) ck_assert_ptr_ne(on[0], on[1]);
+  if (v.d->fake) ck_assert_int_eq(opens(), 2);
+  wait_for_other(l);
+}
+
+START_TEST(opened_once_a_device) {
+  const line l = start(two_devices);
+  area mine = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  const lading_ipc token = exported(mine.at);
+  tell(&l, &token, sizeof token);
+  wait_for_other(&l);
+  area_free(&mine);
+  finish(&l);
+}
+END_TEST
+
 /* ---- what cannot be opened ---- */
+
+/* A token of our own whose memory has gone, though something else is at its place. */
+START_TEST(of_our_own_that_was) {
+  void *p = NULL;
+  v = devices_open();
+  devices_say(&v, "reuse 1");
+  area a = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  const lading_ipc token = exported(a.at);
+  area_free(&a);
+  ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_DEVICE);
+  area b = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_DEVICE);
+  ck_assert_ptr_null(p);
+  area_free(&b);
+  devices_close(&v);
+}
+END_TEST
 
 START_TEST(of_our_own) {
   v = devices_open();
@@ -312,6 +361,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc", argc, argv, moves, opened_once, memory_that_came_back, many_mappings, of_our_own, not_exported, bad_tokens,
+  return CHECK_MAIN("ipc", argc, argv, moves, opened_once, memory_that_came_back, many_mappings, opened_once_a_device, of_our_own, of_our_own_that_was, not_exported, bad_tokens,
                     freed_before);
 }

@@ -1,5 +1,5 @@
 /* Memory of other processes. A token is the handle of a whole allocation and the offset in it; what is open is found by who
- * allocated it, where, and which of the allocations at that place it was. */
+ * allocated it, where, which of the allocations at that place it was, its handle, and the context that it was opened in. */
 #include "site.h"
 
 #include <sys/stat.h>
@@ -16,7 +16,9 @@ typedef struct mapping {
   ldg_lru_link link;       /* first */
   ldg_vendor *vendor;
   owner from;
-  void *context;           /* NULL: our own */
+  ldg_ipc_handle handle;
+  ldg_context context;
+  bool ours;
   ldg_address at;
   uint64_t bytes;
   int64_t users;
@@ -36,18 +38,20 @@ static bool same_place(const owner *a, const owner *b) { return a->pid == b->pid
 static bool same_owner(const owner *a, const owner *b) { return same_place(a, b) && a->buffer == b->buffer; }
 
 /* What follows needs a current context: that of the caller, or else the primary one of the device, until context_pop. */
-static int enter(const ldg_driver *d, int ordinal, void **context) {
-  int device, e = d->context_get(context);
-  if (!e && !*context) {
-    e = d->device_get(&device, ordinal);
-    if (!e) e = d->context_retain(context, device);
-  }
-  return e ? e : d->context_push(*context);
+typedef struct visit { ldg_context context; int mode; } visit;
+static int enter(ldg_vendor *v, int ordinal, visit *out) {
+  void *at;
+  int e = v->driver.context_get(&at);
+  if (!e && !at) e = ldg_site_primary(v, ordinal, &at);
+  if (!e) e = v->driver.context_push(at);
+  if (!e) *out = (visit){ ldg_driver_context(&v->driver, at), ldg_driver_relax(&v->driver) };
+  return e;
 }
 
-static int leave(const ldg_driver *d, int e) {
+static int leave(ldg_vendor *v, const visit *in, int e) {
   void *was;
-  d->context_pop(&was);
+  ldg_driver_restore(&v->driver, in->mode);
+  v->driver.context_pop(&was);
   return e;
 }
 
@@ -84,13 +88,13 @@ int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out
   const ldg_driver *d = ldg_device_driver(v);
   int kind, device, exportable;
   uint64_t buffer;
-  void *context;
+  visit in;
   token t = { .magic = MAGIC };
   if (!d) return LADING_ERR_DEVICE;
   int e = facts_of(v, (uintptr_t)at, &kind, &device, &exportable, &buffer);
   if (!e && (kind != v->kind_device || !exportable)) return LADING_ERR_UNSUPPORTED;
-  if (!e) e = enter(d, device, &context);
-  if (!e) e = leave(d, fill(d, at, buffer, &t));
+  if (!e) e = enter(v, device, &in);
+  if (!e) e = leave(v, &in, fill(d, at, buffer, &t));
   if (e) return ldg_device_error(e);
   strcpy(t.vendor, v->name);
   t.device = (uint32_t)device;
@@ -101,52 +105,70 @@ int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out
 
 /* ---- open ---- */
 
+/* What a reset has taken is not closed again. */
 static void unmap(mapping *m) {
   const ldg_driver *d = &m->vendor->driver;
-  if (m->context && d->context_push(m->context) == 0) leave(d, d->ipc_close(m->at));
+  void *was;
+  const bool there = !m->ours && ldg_context_same(m->context, ldg_driver_context(d, m->context.at));
+  if (there && d->context_push(m->context.at) == 0) d->ipc_close(m->at), d->context_pop(&was);
   ldg_lru_remove(&mappings, &m->link);
   ldg_free(m);
 }
 
-/* Unused ones that are in the way: of the same place, and the oldest when there are too many. */
-static void make_room(const owner *from) {
+/* Of memory that was there before. */
+static bool is_outdated(const mapping *m, const token *t) {
+  return same_place(&m->from, &t->from) && (m->from.buffer != t->from.buffer || memcmp(&m->handle, &t->handle, sizeof t->handle));
+}
+
+/* Unused ones that are in the way, and the oldest when there are too many. */
+static void make_room(const token *t) {
   for (ldg_lru_link *k = mappings.oldest, *next; k; k = next) {
     mapping *m = (mapping *)k;
     next = k->newer;
-    if (m->users || !(same_place(&m->from, from) || unused > OPEN_MAX)) continue;
+    if (m->users || !(is_outdated(m, t) || unused > OPEN_MAX)) continue;
     unused--;
     unmap(m);
   }
 }
 
-static mapping *find(const ldg_vendor *v, const owner *from) {
-  for (ldg_lru_link *k = mappings.newest; k; k = k->older)
-    if (((mapping *)k)->vendor == v && same_owner(&((mapping *)k)->from, from)) return (mapping *)k;
-  return NULL;
+static bool is_of(const mapping *m, const ldg_vendor *v, const token *t, ldg_context context) {
+  return m->vendor == v && same_owner(&m->from, &t->from) && !memcmp(&m->handle, &t->handle, sizeof t->handle) &&
+         ldg_context_same(m->context, context);
+}
+
+static mapping *find(const ldg_vendor *v, const token *t, ldg_context context) {
+  ldg_lru_link *k = mappings.newest;
+  while (k && !is_of((mapping *)k, v, t, context)) k = k->older;
+  return (mapping *)k;
+}
+
+/* The allocation that the token is of is still there: at its place may be another one by now. */
+static int is_still(ldg_vendor *v, const owner *from) {
+  int kind, device, exportable;
+  uint64_t buffer;
+  const int e = facts_of(v, from->base, &kind, &device, &exportable, &buffer);
+  return e || (kind == v->kind_device && buffer == from->buffer) ? e : LDG_NO_SUCH_MEMORY;
 }
 
 /* Memory of our own is where it is. */
-static int map(mapping *m, const token *t, bool ours) {
+static int map(mapping *m, const token *t) {
   const ldg_driver *d = &m->vendor->driver;
-  void *context;
   size_t bytes = 0;
-  int e = enter(d, (int)t->device, &context);
-  if (e) return e;
-  if (!ours) e = d->ipc_open(&m->at, t->handle, LDG_IPC_LAZY_PEER);
-  const bool opened = !e && !ours;
+  int e = m->ours ? is_still(m->vendor, &t->from) : d->ipc_open(&m->at, t->handle, LDG_IPC_LAZY_PEER);
+  const bool opened = !e && !m->ours;
   if (!e) e = d->memory_range(&m->at, &bytes, m->at);
   if (e && opened) d->ipc_close(m->at);
-  m->context = ours ? NULL : context, m->bytes = bytes;
-  return leave(d, e);
+  m->bytes = bytes;
+  return e;
 }
 
-static int make(ldg_vendor *v, const token *t, mapping **out) {
+static int make(ldg_vendor *v, const token *t, ldg_context context, mapping **out) {
   const owner self = ourselves(t->from.base, t->from.buffer);
   mapping *m = ldg_alloc(sizeof *m);
   if (!m) return LADING_ERR_NOMEM;
-  *m = (mapping){ .vendor = v, .from = t->from, .at = t->from.base };
-  make_room(&t->from);
-  const int e = map(m, t, same_owner(&self, &t->from));
+  *m = (mapping){ .vendor = v, .from = t->from, .handle = t->handle, .context = context, .at = t->from.base, .ours = same_owner(&self, &t->from) };
+  make_room(t);
+  const int e = map(m, t);
   if (e) {
     ldg_free(m);
     return ldg_device_error(e);
@@ -157,9 +179,9 @@ static int make(ldg_vendor *v, const token *t, mapping **out) {
   return LADING_OK;
 }
 
-static int find_or_make(ldg_vendor *v, const token *t, void **out) {
-  mapping *m = find(v, &t->from);
-  const int e = m ? LADING_OK : make(v, t, &m);
+static int find_or_make(ldg_vendor *v, const token *t, ldg_context context, void **out) {
+  mapping *m = find(v, t, context);
+  const int e = m ? LADING_OK : make(v, t, context, &m);
   if (e) return e;
   if (t->offset >= m->bytes) return LADING_ERR_FORMAT;
   if (m->users++ == 0) unused--;
@@ -174,10 +196,13 @@ int ldg_device_ipc_open(const ldg_device *dev, const lading_ipc *from, void **ou
   if (!ldg_device_driver(v)) return LADING_ERR_DEVICE;
   memcpy(&t, from, sizeof t);
   if (t.magic != MAGIC || strncmp(t.vendor, v->name, sizeof t.vendor) || (int64_t)t.device >= v->devices) return LADING_ERR_FORMAT;
+  visit in;
+  int e = ldg_device_error(enter(v, (int)t.device, &in));
+  if (e) return e;
   pthread_mutex_lock(&lock);
-  const int e = find_or_make(v, &t, out);
+  e = find_or_make(v, &t, in.context, out);
   pthread_mutex_unlock(&lock);
-  return e;
+  return leave(v, &in, e);
 }
 
 /* ---- close ---- */
@@ -192,7 +217,7 @@ int ldg_device_ipc_close(const ldg_device *dev, void *at) {
   }
   if (k && --((mapping *)k)->users == 0) {
     unused++;
-    if (!((mapping *)k)->context) unused--, unmap((mapping *)k); /* our own costs nothing */
+    if (((mapping *)k)->ours) unused--, unmap((mapping *)k); /* our own costs nothing */
   }
   pthread_mutex_unlock(&lock);
   return k ? LADING_OK : LADING_ERR_ARG;
