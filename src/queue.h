@@ -63,10 +63,9 @@ int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, l
 /* Some destination byte may be written twice. ERR_NOMEM. */
 int ldg_queue_coincides(const ldg_work *w, bool *out);
 
-/* The image of a canonical tree (cargo.h): its words, and the greatest power of two up to 16 that divides all there is in it. */
+/* The image of a canonical tree (cargo.h). */
 int64_t ldg_queue_image_words(const ldg_rep *r);
 void ldg_queue_image_write(const ldg_rep *r, int64_t *words);
-int64_t ldg_queue_image_grain(const ldg_rep *r);
 ldg_divisor ldg_queue_divisor(int64_t n, bool narrow);
 
 #endif

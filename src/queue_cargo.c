@@ -159,7 +159,7 @@ static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
     const int e = image_of(s, s->work->plan[i], &to->image);
     if (e) return e;
     to->item = ldg_queue_divisor(side->rep->size, false), to->extent = side->extent;
-    *bits |= (uint64_t)ldg_queue_image_grain(side->rep) | (side->count > 1 ? (uint64_t)side->extent : 0);
+    *bits |= (uint64_t)ldg_layout_grain(s->work->plan[i]->layout) | (side->count > 1 ? (uint64_t)side->extent : 0);
   }
   if (i == LDG_SRC) c->src = base;
   else c->dst = (char *)(uintptr_t)base;
