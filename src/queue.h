@@ -44,9 +44,10 @@ void ldg_queue_run(const ldg_work *w);
 bool ldg_queue_ships(const ldg_work *w);
 /* Such a work on the device, which reaches both sides: as one copy, or as cargos. ERR_NOMEM, those of the backend. */
 int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
-/* The ways of a packed side in pinned memory: the kernel goes there itself, or a copy of the driver does, from or to packed bytes on
- * the device. Which one is predicted to be faster; of a work that has no such choice, the first. */
-typedef enum ldg_path { LDG_ONE_SHOT, LDG_STAGED } ldg_path;
+/* The ways. DEVICE: all that is packed is on the device; between two layouts: packed there and unpacked. ONE_SHOT: a kernel goes to the packed
+ * side in pinned memory itself. STAGED: a copy of the driver does, from or to packed bytes on the device. DIRECT: one kernel from layout to
+ * layout. Which one is predicted to be faster, where there are two; else DEVICE. */
+typedef enum ldg_path { LDG_DEVICE, LDG_ONE_SHOT, LDG_STAGED, LDG_DIRECT, LDG_PATHS } ldg_path;
 ldg_path ldg_queue_path(const ldg_work *w);
 /* What a device does with `count` items, and why; nothing where there is no device. */
 void ldg_queue_explain(const ldg_plan *p, int64_t count, ldg_text *t);

@@ -196,14 +196,34 @@ static int stage_part(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) 
   return e ? e : freed;
 }
 
-static int staged(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+/* From layout to layout by way of packed bytes, each by the loops it has alone. */
+static int pack_part(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  char *at;
+  if (dev->scratch(lane, w->hi - w->lo, &at)) return ldg_queue_ship(dev, lane, w);
+  const ldg_work in = packed_at(w, LDG_DST, at), out = packed_at(w, LDG_SRC, at);
+  int e = ldg_queue_ship(dev, lane, &in);
+  if (!e) e = ldg_queue_ship(dev, lane, &out);
+  const int freed = dev->scratch_free(lane, at);
+  return e ? e : freed;
+}
+
+typedef int through_scratch(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
+
+static int by_parts(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, through_scratch *go) {
   int e = LADING_OK;
   for (int64_t lo = w->lo; !e && lo < w->hi;) {
     const ldg_work part = part_of(w, lo, SCRATCH_MOST);
-    e = stage_part(dev, lane, &part);
+    e = go(dev, lane, &part);
     lo = part.hi;
   }
   return e;
+}
+
+static int by_path(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  const ldg_path path = ldg_queue_path(w);
+  const bool packed = ldg_side_is_run(&w->side[LDG_SRC]) || ldg_side_is_run(&w->side[LDG_DST]);
+  if (path == LDG_STAGED) return by_parts(dev, lane, w, stage_part);
+  return path == LDG_DEVICE && !packed ? by_parts(dev, lane, w, pack_part) : ldg_queue_ship(dev, lane, w);
 }
 
 /* ---- where memory is ---- */
@@ -272,7 +292,7 @@ int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *work)
     reached[i] = dev->reaches(lane, w.mem[i].kind);
   }
   if (reached[LDG_DST] && !ldg_queue_ships(&w)) return reduce_here(dev, lane, &w);
-  if (reached[LDG_SRC] && reached[LDG_DST]) return ldg_queue_path(&w) == LDG_STAGED ? staged(dev, lane, &w) : ldg_queue_ship(dev, lane, &w);
+  if (reached[LDG_SRC] && reached[LDG_DST]) return by_path(dev, lane, &w);
   if (!reached[LDG_SRC] && !reached[LDG_DST]) return call(dev, lane, &w, no_chunk);
   return by_chunks(dev, lane, &w, reached[LDG_DST] ? from_host : to_host, 1);
 }
