@@ -405,10 +405,16 @@ LADING_API int lading_test(lading_queue *queue, lading_request request, bool *do
 LADING_API int lading_wait(lading_queue *queue, lading_request request);
 
 /* Device memory of one process, used in another one on the same machine (CUDA and HIP IPC). export: a token for the address, which
- * may be inside of an allocation; send it in any way. open: where those bytes are here, for the current device; opened once a buffer,
- * however often it is asked for, and in the process that exported it, that address itself. close: one for each open; what is not open any more
- * stays mapped until room is needed. The owner frees the memory after everybody closed it. ERR_UNSUPPORTED: memory that the driver
- * does not export, such as of pools; ERR_FORMAT: no token; ERR_ARG: not open; ERR_DEVICE. */
+ * may be inside of an allocation; send it in any way. open: where those bytes are here, for the current device; opened once a buffer and
+ * device, however often it is asked for, and in the process that exported it, that address itself. close: one for each open; what is not open
+ * any more stays mapped until room is needed. The owner frees the memory after everybody closed it.
+ *
+ * Memory that was mapped from pieces (cuMemCreate, CUDA) is exported, each piece by itself, if it was made with handles for a fabric or for
+ * POSIX descriptors. Of the latter the library keeps one open for each of the last 64 pieces exported, until an export finds them unmapped:
+ * so long their memory is not given back. Opening them takes the permission to trace the owner (pidfd_getfd, Linux 5.6), in the same pid namespace.
+ *
+ * ERR_UNSUPPORTED: memory that the driver does not export, such as of pools, or no such permission; ERR_FORMAT: no token; ERR_ARG: not
+ * open; ERR_DEVICE (also: the memory has gone, or its descriptor); ERR_NOMEM, ERR_SYSTEM. */
 typedef struct lading_ipc { unsigned char bytes[128]; } lading_ipc;
 LADING_API int lading_ipc_export(const void *device_ptr, lading_ipc *out);
 LADING_API int lading_ipc_open(const lading_ipc *token, void **ptr);

@@ -170,6 +170,49 @@ START_TEST(two_processes) {
 }
 END_TEST
 
+/* ---- memory from pieces: CUDA's alone ---- */
+
+enum { PIECE = 2 << 20, BY_FILE = 1, BY_FABRIC = 8 };
+
+/* One piece at two places, the second by way of a descriptor; nobody may use it who was not let. */
+START_TEST(pieces) {
+  begin("");
+  if (!d->create) return;
+  const driver_piece how = { .type = 1, .handles = BY_FILE, .place = 1 };
+  const driver_access here = { 1, 0, 3 };
+  void *piece, *again, *at[2];
+  char fabric[64], *host = pinned_memory(16);
+  int fd = -1;
+  OK(d->create(&piece, PIECE, &how, 0));
+  ck_assert_int_ne(d->export_piece(fabric, piece, BY_FABRIC, 0), 0); /* not made for it */
+  OK(d->export_piece(&fd, piece, BY_FILE, 0));
+  OK(d->import_piece(&again, (void *)(intptr_t)fd, BY_FILE));
+  OK(close(fd));
+  ck_assert_int_ne(d->import_piece(&again, (void *)(intptr_t)0, BY_FILE), 0);
+  for (int i = 0; i < 2; i++) {
+    OK(d->reserve(&at[i], PIECE, 0, NULL, 0));
+    OK(d->map(at[i], PIECE, 0, i ? again : piece, 0));
+  }
+  OK(d->release_piece(piece));
+  OK(d->release_piece(again));
+  ck_assert_int_ne(d->fill(at[0], 1, 16, NULL), 0); /* before anybody has access */
+  ck_assert_int_eq(faults(), 1);
+  for (int i = 0; i < 2; i++) OK(d->access(at[i], PIECE, &here, 1));
+  OK(d->fill(at[0], 9, 16, NULL));
+  OK(d->to_host(host, at[1], 16, NULL));
+  OK(d->sync(NULL));
+  ck_assert_int_eq(host[15], 9);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_int_ne(d->unreserve(at[i], PIECE), 0); /* in use */
+    OK(d->unmap(at[i], PIECE));
+    OK(d->unreserve(at[i], PIECE));
+  }
+  ck_assert_int_eq(faults(), 2);
+  OK(d->free_pinned(host));
+  end();
+}
+END_TEST
+
 /* ... and where the owner frees what the other has open, the other may not use it. */
 static void late_importer(const lines *l) {
   driver_ipc h;
@@ -210,5 +253,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (getenv("LADING_TEST_BACKEND")) backend = getenv("LADING_TEST_BACKEND");
-  return CHECK_MAIN("fake_others", argc, argv, graphs, disturbed_captures, unjoined_captures, resets, two_processes, freed_by_its_owner);
+  return CHECK_MAIN("fake_others", argc, argv, graphs, disturbed_captures, unjoined_captures, resets, two_processes, freed_by_its_owner, pieces);
 }

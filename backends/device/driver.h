@@ -50,14 +50,16 @@ typedef struct ldg_driver {
   LDG_DRIVER(LDG_MEMBER)
 #undef LDG_MEMBER
   /* Not every driver has these, but for the last, which takes something else in each. */
-  ldg_driver_any *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *thread_capture, *context_id, *memory_copy;
+  ldg_driver_any *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *thread_capture, *context_id,
+      *piece_of, *piece_free, *piece_export, *piece_import, *space_take, *space_free, *space_map, *space_unmap, *space_access, *memory_copy;
 } ldg_driver;
 
 typedef struct ldg_driver_names {
 #define LDG_MEMBER(name, takes) const char *name;
   LDG_DRIVER(LDG_MEMBER)
 #undef LDG_MEMBER
-  const char *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *thread_capture, *context_id, *memory_copy;
+  const char *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *thread_capture, *context_id,
+      *piece_of, *piece_free, *piece_export, *piece_import, *space_take, *space_free, *space_map, *space_unmap, *space_access, *memory_copy;
 } ldg_driver_names;
 
 /* Numbers that both vendors have, but for these. */
@@ -75,7 +77,7 @@ typedef struct ldg_vendor {
   const char *const *libraries;          /* tried in turn, to a NULL */
   ldg_driver_names names;
   const char *image;                     /* of all kernels, for all architectures */
-  int fact_kind, fact_address, fact_managed, fact_device, fact_buffer, fact_exportable; /* attributes of pointers; 0: not known */
+  int fact_kind, fact_address, fact_managed, fact_device, fact_buffer, fact_exportable, fact_types; /* attributes of pointers; 0: not known */
   int kind_host, kind_device;            /* values of the first */
   int (*copy)(const ldg_driver *d, void *dst, const void *src, size_t n, void *stream);
   int (*context_of)(struct ldg_vendor *v, void *stream, void **context); /* of a stream; NULL where there is none */

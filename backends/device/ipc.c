@@ -1,14 +1,14 @@
-/* Memory of other processes. A token is the handle of a whole allocation and the offset in it; what is open is found by who
+/* Memory of other processes. A token is a handle of a whole allocation, one of several routes, and the offset in it; what is open is found by who
  * allocated it, where, which of the allocations at that place it was, its handle, and the context that it was opened in. */
-#include "site.h"
+#include "ipc.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPEN_MAX = 256, MAGIC = 0x4349444c }; /* mappings kept that nobody uses */
+enum { OPEN_MAX = 256, MAGIC = 0x4449444c }; /* mappings kept that nobody uses */
 
 typedef struct owner { uint64_t pid, space, base, buffer; } owner;
-typedef struct token { uint32_t magic, device; char vendor[8]; owner from; uint64_t offset; ldg_ipc_handle handle; } token;
+typedef struct token { uint32_t magic; uint16_t device; char vendor; uint8_t route; owner from; uint64_t offset, bytes; ldg_ipc_handle handle; } token;
 _Static_assert(sizeof(token) <= sizeof(lading_ipc), "a token fits");
 
 /* Opened once, in the context that was current then, however many use it. The process's own memory is not mapped a second time. */
@@ -16,6 +16,7 @@ typedef struct mapping {
   ldg_lru_link link;       /* first */
   ldg_vendor *vendor;
   owner from;
+  int route;
   ldg_ipc_handle handle;
   ldg_context context;
   bool ours;
@@ -57,12 +58,18 @@ static int leave(ldg_vendor *v, const visit *in, int e) {
 
 /* ---- export ---- */
 
-/* 0, or an error of the driver; *kind 0 for what it does not know. */
-static int facts_of(ldg_vendor *v, ldg_address at, int *kind, int *device, int *exportable, uint64_t *buffer) {
-  int facts[] = { v->fact_kind, v->fact_device, v->fact_buffer, v->fact_exportable };
-  void *values[] = { kind, device, buffer, exportable };
-  *kind = 0, *device = 0, *exportable = 1, *buffer = 0;
-  return ldg_site_facts(v, v->fact_exportable ? 4 : 3, facts, values, at);
+typedef struct facts { int kind, device, exportable, types; uint64_t buffer; } facts; /* types: of handles, of memory that is not exportable */
+
+/* 0, or an error of the driver; kind 0 for what it does not know. */
+static int facts_of(ldg_vendor *v, ldg_address at, facts *out) {
+  int asked[] = { v->fact_kind, v->fact_device, v->fact_buffer, v->fact_exportable, v->fact_types };
+  void *values[] = { &out->kind, &out->device, &out->buffer, &out->exportable, &out->types };
+  uint64_t types = 0;
+  *out = (facts){ .exportable = 1 };
+  values[4] = &types; /* room for either width */
+  const int e = ldg_site_facts(v, v->fact_types ? 5 : v->fact_exportable ? 4 : 3, asked, values, at);
+  out->types = (int)types;
+  return e;
 }
 
 /* Copies of the driver that are not of a stream must not be overtaken by readers elsewhere. */
@@ -72,32 +79,32 @@ static void set_ordered(const ldg_driver *d, ldg_address base) {
   if (d->pointer_set) ((function *)d->pointer_set)(&yes, 6, base);
 }
 
-static int fill(const ldg_driver *d, const void *at, uint64_t buffer, token *t) {
+static int fill(ldg_vendor *v, const void *at, const facts *f, token *t) {
+  const ldg_driver *d = &v->driver;
   size_t bytes;
   ldg_address base;
-  int e = d->memory_range(&base, &bytes, (uintptr_t)at);
-  if (!e) e = d->ipc_get(&t->handle, base);
+  int route = LDG_IPC_LEGACY, e = ldg_device_error(d->memory_range(&base, &bytes, (uintptr_t)at));
+  if (e) return e;
+  e = f->exportable ? ldg_device_error(d->ipc_get(&t->handle, base)) : ldg_virtual_export(v, base, f->types, &route, &t->handle);
   if (e) return e;
   set_ordered(d, base);
-  t->from = ourselves(base, buffer), t->offset = (uintptr_t)at - base;
-  return 0;
+  t->from = ourselves(base, f->buffer), t->offset = (uintptr_t)at - base, t->bytes = bytes, t->route = (uint8_t)route;
+  return LADING_OK;
 }
 
 int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out) {
   ldg_vendor *v = ldg_device_vendor(dev);
-  const ldg_driver *d = ldg_device_driver(v);
-  int kind, device, exportable;
-  uint64_t buffer;
+  facts f;
   visit in;
-  token t = { .magic = MAGIC };
-  if (!d) return LADING_ERR_DEVICE;
-  int e = facts_of(v, (uintptr_t)at, &kind, &device, &exportable, &buffer);
-  if (!e && (kind != v->kind_device || !exportable)) return LADING_ERR_UNSUPPORTED;
-  if (!e) e = enter(v, device, &in);
-  if (!e) e = leave(v, &in, fill(d, at, buffer, &t));
+  token t = { .magic = MAGIC, .vendor = v->name[0] };
+  if (!ldg_device_driver(v)) return LADING_ERR_DEVICE;
+  int e = facts_of(v, (uintptr_t)at, &f);
+  if (!e && f.kind != v->kind_device) return LADING_ERR_UNSUPPORTED;
+  if (!e) e = enter(v, f.device, &in);
   if (e) return ldg_device_error(e);
-  strcpy(t.vendor, v->name);
-  t.device = (uint32_t)device;
+  e = leave(v, &in, fill(v, at, &f, &t));
+  if (e) return e;
+  t.device = (uint16_t)f.device;
   memset(out, 0, sizeof *out);
   memcpy(out, &t, sizeof t);
   return LADING_OK;
@@ -110,7 +117,11 @@ static void unmap(mapping *m) {
   const ldg_driver *d = &m->vendor->driver;
   void *was;
   const bool there = !m->ours && ldg_context_same(m->context, ldg_driver_context(d, m->context.at));
-  if (there && d->context_push(m->context.at) == 0) d->ipc_close(m->at), d->context_pop(&was);
+  if (there && d->context_push(m->context.at) == 0) {
+    if (m->route == LDG_IPC_LEGACY) d->ipc_close(m->at);
+    else ldg_virtual_close(d, m->at, m->bytes);
+    d->context_pop(&was);
+  }
   ldg_lru_remove(&mappings, &m->link);
   ldg_free(m);
 }
@@ -132,7 +143,7 @@ static void make_room(const token *t) {
 }
 
 static bool is_of(const mapping *m, const ldg_vendor *v, const token *t, ldg_context context) {
-  return m->vendor == v && same_owner(&m->from, &t->from) && !memcmp(&m->handle, &t->handle, sizeof t->handle) &&
+  return m->vendor == v && m->route == t->route && same_owner(&m->from, &t->from) && !memcmp(&m->handle, &t->handle, sizeof t->handle) &&
          ldg_context_same(m->context, context);
 }
 
@@ -142,36 +153,45 @@ static mapping *find(const ldg_vendor *v, const token *t, ldg_context context) {
   return (mapping *)k;
 }
 
-/* The allocation that the token is of is still there: at its place may be another one by now. */
-static int is_still(ldg_vendor *v, const owner *from) {
-  int kind, device, exportable;
-  uint64_t buffer;
-  const int e = facts_of(v, from->base, &kind, &device, &exportable, &buffer);
-  return e || (kind == v->kind_device && buffer == from->buffer) ? e : LDG_NO_SUCH_MEMORY;
+/* Memory of our own is where it is, if it is what the token is of: at its place may be another allocation by now. */
+static int map_ours(mapping *m) {
+  facts f;
+  size_t bytes = 0;
+  int e = facts_of(m->vendor, m->from.base, &f);
+  if (!e && (f.kind != m->vendor->kind_device || f.buffer != m->from.buffer)) return LADING_ERR_DEVICE;
+  if (!e) e = m->vendor->driver.memory_range(&m->at, &bytes, m->at);
+  m->bytes = bytes;
+  return ldg_device_error(e);
 }
 
-/* Memory of our own is where it is. */
-static int map(mapping *m, const token *t) {
+static int map_legacy(mapping *m) {
   const ldg_driver *d = &m->vendor->driver;
   size_t bytes = 0;
-  int e = m->ours ? is_still(m->vendor, &t->from) : d->ipc_open(&m->at, t->handle, LDG_IPC_LAZY_PEER);
-  const bool opened = !e && !m->ours;
+  int e = d->ipc_open(&m->at, m->handle, LDG_IPC_LAZY_PEER);
+  const bool opened = !e;
   if (!e) e = d->memory_range(&m->at, &bytes, m->at);
   if (e && opened) d->ipc_close(m->at);
   m->bytes = bytes;
-  return e;
+  return ldg_device_error(e);
+}
+
+static int map(mapping *m) {
+  if (m->ours) return map_ours(m);
+  if (m->route == LDG_IPC_LEGACY) return map_legacy(m);
+  if (m->from.space != pid_space()) return LADING_ERR_UNSUPPORTED; /* its number is another process's here */
+  return ldg_virtual_open(m->vendor, m->route, (pid_t)m->from.pid, &m->handle, m->bytes, &m->at);
 }
 
 static int make(ldg_vendor *v, const token *t, ldg_context context, mapping **out) {
   const owner self = ourselves(t->from.base, t->from.buffer);
   mapping *m = ldg_alloc(sizeof *m);
   if (!m) return LADING_ERR_NOMEM;
-  *m = (mapping){ .vendor = v, .from = t->from, .handle = t->handle, .context = context, .at = t->from.base, .ours = same_owner(&self, &t->from) };
+  *m = (mapping){ .vendor = v, .from = t->from, .route = t->route, .handle = t->handle, .context = context, .at = t->from.base, .bytes = t->bytes, .ours = same_owner(&self, &t->from) };
   make_room(t);
-  const int e = map(m, t);
+  const int e = map(m);
   if (e) {
     ldg_free(m);
-    return ldg_device_error(e);
+    return e;
   }
   ldg_lru_add(&mappings, &m->link);
   unused++;
@@ -195,7 +215,7 @@ int ldg_device_ipc_open(const ldg_device *dev, const lading_ipc *from, void **ou
   token t;
   if (!ldg_device_driver(v)) return LADING_ERR_DEVICE;
   memcpy(&t, from, sizeof t);
-  if (t.magic != MAGIC || strncmp(t.vendor, v->name, sizeof t.vendor) || (int64_t)t.device >= v->devices) return LADING_ERR_FORMAT;
+  if (t.magic != MAGIC || t.vendor != v->name[0] || t.route >= LDG_IPC_ROUTES || (int)t.device >= v->devices) return LADING_ERR_FORMAT;
   visit in;
   int e = ldg_device_error(enter(v, (int)t.device, &in));
   if (e) return e;

@@ -98,7 +98,7 @@ fake_context *fake_current(void);
 fake_context *fake_primary(int device);
 
 /* ---- live objects: streams, events, modules ... are found before they are believed ---- */
-typedef enum fake_kind { A_STREAM, AN_EVENT, A_MODULE, A_GRAPH, AN_EXEC, FAKE_KINDS } fake_kind;
+typedef enum fake_kind { A_STREAM, AN_EVENT, A_MODULE, A_GRAPH, AN_EXEC, A_PIECE, FAKE_KINDS } fake_kind;
 typedef struct fake_object { fake_kind kind; fake_context *context; struct fake_object *next; } fake_object;
 void *fake_new(fake_kind kind, size_t size);           /* zeros, in the current context */
 void fake_drop(void *object);
@@ -116,7 +116,8 @@ typedef struct fake_range {
   uintptr_t base;          /* what the caller has; device memory is never accessible there */
   int64_t size, real;      /* real: added to an address, where the bytes are */
   fake_memory memory;
-  bool pool;               /* of the stream-ordered allocator: no legacy IPC */
+  bool pool;               /* of the stream-ordered allocator, or mapped from pieces: no legacy IPC */
+  int types;               /* of handles that a piece may be exported by */
   bool doomed;             /* a free is queued */
   int opened;              /* how often, if it came from another process */
   fake_context *context;

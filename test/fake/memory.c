@@ -244,7 +244,7 @@ void fake_memory_reset(fake_context *c) {
 /* ---- questions about a pointer ---- */
 
 enum { ASK_CONTEXT = 1, ASK_TYPE, ASK_DEVICE_POINTER, ASK_HOST_POINTER, ASK_SYNC = 6, ASK_ID, ASK_MANAGED, ASK_DEVICE, ASK_LEGACY, ASK_START,
-       ASK_SIZE };
+       ASK_SIZE, ASK_TYPES = 14 };
 
 /* Where the device has registered memory at an address of its own. */
 static const int64_t APART = (int64_t)1 << 45;
@@ -263,6 +263,7 @@ static int64_t answer(const fake_range *r, int attribute, const void *p) {
     case ASK_LEGACY: return device && !r->pool;
     case ASK_START: return (int64_t)r->base;
     case ASK_SIZE: return r->size;
+    case ASK_TYPES: return r->types;
     default: return 0;
   }
 }
@@ -309,7 +310,7 @@ char *fake_bytes(const void *p, int64_t n, const char *what) {
 }
 
 int64_t fake_leaks(bool say) {
-  static const char *const names[] = { "streams", "events", "modules", "graphs", "executable graphs" };
+  static const char *const names[] = { "streams", "events", "modules", "graphs", "executable graphs", "pieces of memory" };
   static const char *const memories[] = { "", "device", "pinned", "registered", "managed" };
   int64_t n = ranges_n;
   for (const fake_range *r = fake_range_first(); say && r < fake_range_end(); r++)
