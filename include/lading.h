@@ -391,7 +391,7 @@ typedef struct lading_work {
 typedef uint64_t lading_request;
 
 /* Puts the work behind what is in the queue, and returns; the types may be freed. One run on both sides is one copy of the driver,
- * all else one kernel. A type that is no nest of loops has a table in the device's memory, which its first use there fills and waits
+ * all else one kernel, or two where the model says so. A type that is no nest of loops has a table in the device's memory, which its first use there fills and waits
  * for. Memory that the device does not reach goes through pinned memory of the library, of which there is a bounded amount: when all
  * of it is in use, this call waits for some; not while a graph is recorded from the stream (ERR_UNSUPPORTED), and what a graph records
  * has to have been enqueued once before, if it is no nest. Memory of another device takes peer access, which is the caller's to enable. Bytes that coincide in the destination are written by one thread, slowly.

@@ -44,6 +44,8 @@ void ldg_queue_run(const ldg_work *w);
 bool ldg_queue_ships(const ldg_work *w);
 /* Such a work on the device, which reaches both sides: as one copy, or as cargos. ERR_NOMEM, those of the backend. */
 int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
+/* Puts the trees of both layouts, neither of which is a run, where kernels find them: a graph that is recorded later may need them. */
+int ldg_queue_keep_tables(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
 /* The ways. DEVICE: all that is packed is on the device; between two layouts: packed there and unpacked. ONE_SHOT: a kernel goes to the packed
  * side in pinned memory itself. STAGED: a copy of the driver does, from or to packed bytes on the device. DIRECT: one kernel from layout to
  * layout. Which one is predicted to be faster, where there are two; else DEVICE. */

@@ -177,6 +177,14 @@ static int image_of(shipment *s, const ldg_plan *p, const int64_t **out) {
   return s->dev->table(s->lane, &id, 8 * ldg_queue_image_words(r), fill_image, (void *)(uintptr_t)r, out);
 }
 
+int ldg_queue_keep_tables(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  shipment s = { .dev = dev, .lane = lane, .work = w };
+  const int64_t *image;
+  int e = LADING_OK;
+  for (int i = LDG_SRC; i <= LDG_DST && !e; i++) e = image_of(&s, w->plan[i], &image);
+  return e;
+}
+
 static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
   const ldg_side *side = &s->work->side[i];
   ldg_cargo_side *to = &c->as.trees.side[i];

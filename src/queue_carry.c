@@ -223,7 +223,9 @@ static int by_path(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   const ldg_path path = ldg_queue_path(w);
   const bool packed = ldg_side_is_run(&w->side[LDG_SRC]) || ldg_side_is_run(&w->side[LDG_DST]);
   if (path == LDG_STAGED) return by_parts(dev, lane, w, stage_part);
-  return path == LDG_DEVICE && !packed ? by_parts(dev, lane, w, pack_part) : ldg_queue_ship(dev, lane, w);
+  if (path != LDG_DEVICE || packed) return ldg_queue_ship(dev, lane, w);
+  const int e = ldg_queue_keep_tables(dev, lane, w); /* there is no scratch memory in a graph: it goes directly */
+  return e ? e : by_parts(dev, lane, w, pack_part);
 }
 
 /* ---- where memory is ---- */

@@ -206,6 +206,42 @@ static void by_model(int64_t down_a_tree, int64_t launched, int64_t allocated) {
   devices_close(&v);
 }
 
+/* What was packed in between before is recorded: there it goes directly, by the trees that it did not need until then. */
+START_TEST(packed_then_recorded) {
+  ldg_model m = ldg_model_builtin();
+  v = devices_open();
+  for (int64_t i = 0; i < COUNT_OF(m.kernel); i++) m.kernel[i] = i < LDG_MODEL_TREE * COUNT_OF(m.kernel) / LDG_MODEL_KERNELS ? 1 : 1000000;
+  ldg_model_use(&m);
+  lading_queue *q;
+  void *graph = NULL, *exec = NULL;
+  cargo a = cargo_new("vector(400,3,5,int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE), b = cargo_new("vector(300,4,7,int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_mem there = { LADING_MEM_DEVICE, 0 };
+  const lading_work w = { .kind = LADING_WORK_COPY, .src_type = a.type, .src_count = 1, .src = a.mem.at, .dst_type = b.type, .dst_count = 1, .dst = b.mem.at,
+                          .hi = a.n, .src_mem = there, .dst_mem = there };
+  OK(lading_queue_wrap(v.backend, v.stream, &q));
+  OK(lading_enqueue(q, &w, NULL));
+  OK(lading_queue_sync(q));
+  ck_assert_int_eq(v.d->begin_capture(v.stream, 0), 0);
+  OK(lading_enqueue(q, &w, NULL));
+  ck_assert_int_eq(v.d->end_capture(v.stream, &graph), 0);
+  ck_assert_int_eq(v.d->instantiate(&exec, graph, 0), 0);
+  area_fill(&a.mem, 5), area_fill(&b.mem, 6);
+  OK(lading_copy(a.type, 1, a.mem.copy, b.type, 1, b.mem.copy, 0, a.n));
+  char *want = memcpy(malloc((size_t)b.mem.n), b.mem.copy, (size_t)b.mem.n);
+  ck_assert_int_eq(v.d->graph_launch(exec, v.stream), 0);
+  ck_assert_int_eq(v.d->sync(v.stream), 0);
+  area_pull(&b.mem);
+  ck_assert(!memcmp(want, b.mem.copy, (size_t)b.mem.n));
+  ck_assert_int_eq(v.d->exec_free(exec), 0);
+  ck_assert_int_eq(v.d->graph_free(graph), 0);
+  free(want);
+  lading_queue_free(q);
+  cargo_free(&a), cargo_free(&b);
+  ldg_model_use(NULL);
+  devices_close(&v);
+}
+END_TEST
+
 START_TEST(direct_where_trees_are_cheap) { by_model(1, 1, 0); }
 END_TEST
 START_TEST(packed_where_trees_are_dear) { by_model(1000000, 2, 1); }
@@ -301,6 +337,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_memory", argc, argv, tables_come_and_go, room_when_there_is_none, both_tables_of_a_copy, gone_with_host_under_way, room_with_host_under_way,
-                    kinds_without_a_context, one_shot, staged, direct_where_trees_are_cheap, packed_where_trees_are_dear, forced_direct, forced_packed,
+                    kinds_without_a_context, one_shot, staged, direct_where_trees_are_cheap, packed_where_trees_are_dear, forced_direct, forced_packed, packed_then_recorded,
                     explained, members_of_several_kinds, through_chunks);
 }
