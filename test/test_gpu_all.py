@@ -93,7 +93,7 @@ def test_out_of_time(script, tmp):
     check(got == ["no data"] * 9, f"nothing was measured: {lines}")
     env = stage(tmp, GOOD, 1.6)
     half = GOOD[1][: len(GOOD[1]) // 2]
-    stub(tmp / "build" / "bench" / "lbench", f"case \"$*\" in *where?device*ddtbench*) head -n 2 {tmp}/device.csv; printf '%s' '{half}'; exec sleep 100 ;; esac")
+    stub(tmp / "build" / "bench" / "lbench", f"case \"$*\" in *where?device?*ddtbench*) head -n 2 {tmp}/device.csv; printf '%s' '{half}'; exec sleep 100 ;; esac")
     text = run(script, tmp / "half", 1, SECONDS_ALL="16", **env)
     check("missed: device-ddtbench: 1 rows, out of time" in text, text)
     check("2 of 2; least 0.93, pack of wide (cut short)" in text, f"what was measured counts: {text}")
