@@ -207,6 +207,12 @@ static void piece_failures(const line *l) {
     devices_say(&v, "reset");
     if (!e) OK(lading_ipc_close(p));
   }
+  for (int with = 800; may && v.d->fake && with <= 801; with++) { /* not permitted, not supported; nothing is open of it yet */
+    lading_ipc other = token;
+    other.bytes[32] ^= (unsigned char)(with & 3) + 1; /* as if of another buffer */
+    devices_say(&v, with == 800 ? "fail cuMemImportFromShareableHandle 1 800" : "fail cuMemImportFromShareableHandle 1 801");
+    ck_assert_int_eq(lading_ipc_open(&other, &p), LADING_ERR_UNSUPPORTED);
+  }
   wait_for_other(l);
 }
 

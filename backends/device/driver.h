@@ -63,7 +63,7 @@ typedef struct ldg_driver_names {
 } ldg_driver_names;
 
 /* Numbers that both vendors have, but for these. */
-enum { LDG_NOT_READY = 600, LDG_OUT_OF_MEMORY = 2, LDG_NO_CONTEXT = 201, LDG_NO_SUCH_MEMORY = 500 };
+enum { LDG_NOT_READY = 600, LDG_OUT_OF_MEMORY = 2, LDG_NO_CONTEXT = 201, LDG_NOT_PERMITTED = 800, LDG_NOT_SUPPORTED = 801 };
 enum { LDG_CAPTURE_RELAXED = 2 };
 enum { LDG_STREAM_NON_BLOCKING = 1, LDG_EVENT_NO_TIMING = 2, LDG_PINNED_PORTABLE = 1, LDG_PINNED_MAPPED = 2, LDG_IPC_LAZY_PEER = 1 };
 

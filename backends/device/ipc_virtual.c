@@ -2,6 +2,7 @@
  * its owner keeps open: as long as the piece is mapped where it was, and of the last pieces exported. */
 #include "ipc.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 typedef unsigned long long piece;                /* CUmemGenericAllocationHandle */
@@ -93,7 +94,7 @@ static kept *find(const ldg_driver *d, piece p) {
 
 static int enter(kept *k) {
   if (piece_export(k->driver, &k->fd, k->handle, BY_FILE)) return LADING_ERR_UNSUPPORTED;
-  const int e = ldg_ledger_enter(k->fd, &k->ticket);
+  const int e = fcntl(k->fd, F_SETFD, FD_CLOEXEC) ? LADING_ERR_SYSTEM : ldg_ledger_enter(k->fd, &k->ticket);
   if (e) close(k->fd);
   return e;
 }
@@ -151,20 +152,23 @@ int ldg_virtual_export(ldg_vendor *v, ldg_address base, int types, int *route, l
 
 /* ---- open ---- */
 
+/* As when two processes are not of the same fabric. */
+static int import_error(int e) { return e == LDG_NOT_PERMITTED || e == LDG_NOT_SUPPORTED ? LADING_ERR_UNSUPPORTED : ldg_device_error(e); }
+
 static int import_file(const ldg_driver *d, pid_t from, const ldg_ipc_handle *handle, piece *out) {
   ldg_ticket t;
   int fd;
   memcpy(&t, handle, sizeof t);
   int e = ldg_ledger_fetch(from, &t, &fd);
   if (e) return e;
-  e = ldg_device_error(piece_import(d, out, (void *)(intptr_t)fd, BY_FILE));
+  e = import_error(piece_import(d, out, (void *)(intptr_t)fd, BY_FILE));
   close(fd);
   return e;
 }
 
 static int import(const ldg_driver *d, int route, pid_t from, const ldg_ipc_handle *handle, piece *out) {
   ldg_ipc_handle own = *handle;
-  return route == LDG_IPC_FILE ? import_file(d, from, handle, out) : ldg_device_error(piece_import(d, out, &own, BY_FABRIC));
+  return route == LDG_IPC_FILE ? import_file(d, from, handle, out) : import_error(piece_import(d, out, &own, BY_FABRIC));
 }
 
 /* An error of the driver. */

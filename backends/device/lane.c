@@ -61,7 +61,9 @@ int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out) {
   const int e = enter(l);
   if (e) return e;
   const bool recorded = ldg_lane_recorded(l); /* a graph that allocates cannot run twice at a time */
-  const int d = leave(l, recorded ? 0 : alloc(&at, (size_t)bytes, l->stream));
+  const int mode = ldg_driver_relax(l->site->driver), made = recorded ? 0 : alloc(&at, (size_t)bytes, l->stream);
+  ldg_driver_restore(l->site->driver, mode);
+  const int d = leave(l, made);
   if (!d) *out = (char *)(uintptr_t)at;
   return recorded ? LADING_ERR_UNSUPPORTED : d;
 }
