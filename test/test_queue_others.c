@@ -26,6 +26,10 @@ static void *use_it_all(void *arg) {
   lading_mem kind;
   lading_queue *own;
   lading_batch *b;
+  int n;
+  OK(lading_device_count(v.backend, &n));
+  OK(lading_queue_create(v.backend, n - 1, &own)); /* kernels are loaded there, if it is another device */
+  lading_queue_free(own);
   OK(lading_queue_create(v.backend, 0, &own));
   OK(lading_mem_query(u->w[1].src, &kind));
   for (int i = 0; i < 2; i++) {

@@ -44,22 +44,37 @@ typedef uint64_t ldg_address;                                     /* CUdeviceptr
   F(ipc_open, (ldg_address *at, ldg_ipc_handle handle, unsigned flags)) \
   F(ipc_close, (ldg_address at))
 
+/* Not every driver has these. Pieces are memory without addresses (CUDA's virtual memory); of those functions all are used, or none. */
+typedef struct ldg_access { int place, device, flags; } ldg_access;
+#define LDG_DRIVER_OPTIONAL(F) \
+  F(thread_capture, (int *mode)) \
+  F(context_id, (void *context, unsigned long long *id)) \
+  F(piece_of, (uint64_t *piece, ldg_address at)) \
+  F(piece_free, (uint64_t piece)) \
+  F(piece_export, (void *out, uint64_t piece, int type, unsigned long long flags)) \
+  F(piece_import, (uint64_t *piece, void *from, int type)) \
+  F(space_take, (ldg_address *out, size_t bytes, size_t align, ldg_address hint, unsigned long long flags)) \
+  F(space_free, (ldg_address at, size_t bytes)) \
+  F(space_map, (ldg_address at, size_t bytes, size_t offset, uint64_t piece, unsigned long long flags)) \
+  F(space_unmap, (ldg_address at, size_t bytes)) \
+  F(space_access, (ldg_address at, size_t bytes, const ldg_access *who, size_t n))
+
 typedef void ldg_driver_any(void);
 typedef struct ldg_driver {
 #define LDG_MEMBER(name, takes) int (*name) takes;
   LDG_DRIVER(LDG_MEMBER)
+  LDG_DRIVER_OPTIONAL(LDG_MEMBER)
 #undef LDG_MEMBER
   /* Not every driver has these, but for the last, which takes something else in each. */
-  ldg_driver_any *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *thread_capture, *context_id,
-      *piece_of, *piece_free, *piece_export, *piece_import, *space_take, *space_free, *space_map, *space_unmap, *space_access, *memory_copy;
+  ldg_driver_any *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *memory_copy;
 } ldg_driver;
 
 typedef struct ldg_driver_names {
 #define LDG_MEMBER(name, takes) const char *name;
   LDG_DRIVER(LDG_MEMBER)
+  LDG_DRIVER_OPTIONAL(LDG_MEMBER)
 #undef LDG_MEMBER
-  const char *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *thread_capture, *context_id,
-      *piece_of, *piece_free, *piece_export, *piece_import, *space_take, *space_free, *space_map, *space_unmap, *space_access, *memory_copy;
+  const char *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *memory_copy;
 } ldg_driver_names;
 
 /* Numbers that both vendors have, but for these. */
@@ -98,19 +113,16 @@ int ldg_device_error(int driver_error);
 /* Around calls that wait, ask, allocate or free: somebody may record a stream, and the thread says that it touches none of that. What
  * relax returns is for restore. */
 static inline int ldg_driver_relax(const ldg_driver *d) {
-  typedef int function(int *mode);
   int mode = LDG_CAPTURE_RELAXED;
-  return d->thread_capture && ((function *)d->thread_capture)(&mode) == 0 ? mode : LDG_CAPTURE_RELAXED;
+  return d->thread_capture && d->thread_capture(&mode) == 0 ? mode : LDG_CAPTURE_RELAXED;
 }
 static inline void ldg_driver_restore(const ldg_driver *d, int mode) {
-  typedef int function(int *mode);
-  if (mode != LDG_CAPTURE_RELAXED) ((function *)d->thread_capture)(&mode);
+  if (mode != LDG_CAPTURE_RELAXED) d->thread_capture(&mode);
 }
 
 static inline ldg_context ldg_driver_context(const ldg_driver *d, void *at) {
-  typedef int function(void *context, unsigned long long *id);
   unsigned long long id = 0;
-  if (d->context_id && ((function *)d->context_id)(at, &id)) id = UINT64_MAX; /* it is gone */
+  if (d->context_id && d->context_id(at, &id)) id = UINT64_MAX; /* it is gone */
   return (ldg_context){ at, id };
 }
 static inline bool ldg_context_same(ldg_context a, ldg_context b) { return a.at == b.at && a.id == b.id; }
