@@ -17,17 +17,21 @@ static bool may_fetch(void) {
 }
 
 /* Where no fabric is set up, real drivers make no memory for one. */
-static char *piece_new(int types) {
+static void piece_at(void *at, int types) {
   driver_piece how = { .type = 1, .handles = types, .place = 1 };
   const driver_access here = { 1, 0, 3 };
-  void *piece, *at = NULL;
+  void *piece;
   int e = v.d->create(&piece, PIECE, &how, 0);
   if (e && !v.d->fake) how.handles = BY_FILE, e = v.d->create(&piece, PIECE, &how, 0);
   OK(e);
-  OK(v.d->reserve(&at, PIECE, 0, NULL, 0));
   OK(v.d->map(at, PIECE, 0, piece, 0));
   OK(v.d->access(at, PIECE, &here, 1));
   OK(v.d->release_piece(piece));
+}
+static char *piece_new(int types) {
+  void *at = NULL;
+  OK(v.d->reserve(&at, PIECE, 0, NULL, 0));
+  piece_at(at, types);
   return at;
 }
 static void piece_free(char *at) {
@@ -158,6 +162,46 @@ START_TEST(many_pieces) {
 }
 END_TEST
 
+/* At the same addresses there is another piece by now: each token is of its own. */
+static void piece_comparer(const line *l) {
+  lading_ipc token[2];
+  void *p = NULL;
+  char first;
+  const bool may = may_fetch();
+  hear(l, token, sizeof token);
+  ck_assert_int_eq(lading_ipc_open(&token[0], &p), may ? LADING_ERR_DEVICE : LADING_ERR_UNSUPPORTED);
+  if (may) {
+    p = opened(&token[1]);
+    OK(v.d->to_host(&first, p, 1, v.stream));
+    OK(v.d->sync(v.stream));
+    ck_assert_int_eq(first, 2);
+    OK(lading_ipc_close(p));
+  }
+  wait_for_other(l);
+}
+
+START_TEST(another_piece_there) {
+  const line l = start(piece_comparer);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  lading_ipc token[2];
+  void *p = NULL;
+  char *at = piece_new(BY_FILE);
+  OK(v.d->fill(at, 1, 16, v.stream));
+  token[0] = exported(at);
+  OK(v.d->sync(v.stream));
+  OK(v.d->unmap(at, PIECE));
+  piece_at(at, BY_FILE);
+  OK(v.d->fill(at, 2, 16, v.stream));
+  OK(v.d->sync(v.stream));
+  token[1] = exported(at);
+  if (v.d->fake) ck_assert_int_eq(lading_ipc_open(&token[0], &p), LADING_ERR_DEVICE); /* here, too */
+  tell(&l, token, sizeof token);
+  wait_for_other(&l);
+  piece_free(at);
+  finish(&l);
+}
+END_TEST
+
 static void piece_refuser(const line *l) {
   const int before = descriptors();
   refuser(l);
@@ -239,5 +283,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, bad_tickets, pieces_not_exported, pieces_that_fail);
+  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, another_piece_there, bad_tickets, pieces_not_exported, pieces_that_fail);
 }
