@@ -242,6 +242,26 @@ START_TEST(nothing_under_way_after_an_error) {
 }
 END_TEST
 
+/* A queue goes, its work goes on: also the host's part of it. */
+START_TEST(freed_with_host_under_way) {
+  enum { WORKS = 5 };
+  v = devices_open();
+  lading_queue *q;
+  cargo c[WORKS];
+  OK(lading_queue_wrap(v.backend, v.stream, &q));
+  for (int i = 0; i < WORKS; i++) c[i] = cargo_new(STRIDED, LADING_MEM_HOST, LADING_MEM_DEVICE);
+  if (v.d->fake) devices_say(&v, "patience -1");
+  for (int i = 0; i < WORKS; i++) {
+    const lading_work w = pack_work(&c[i]);
+    OK(lading_enqueue(q, &w, NULL));
+  }
+  lading_queue_free(q);
+  ck_assert_int_eq(v.d->sync(v.stream), 0);
+  for (int i = 0; i < WORKS; i++) check_packed(&c[i]), cargo_free(&c[i]);
+  devices_close(&v);
+}
+END_TEST
+
 /* The host's part of a work that the device never came to: what it held is let go with the queue. */
 START_TEST(lost_with_host_under_way) {
   v = devices_open();
@@ -269,5 +289,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_others", argc, argv, others_record, asked_while_others_record, freed_while_recorded, a_device_is_reset, one_reference,
-                    default_stream_of_each_thread, registered_memory, nothing_under_way_after_an_error, lost_with_host_under_way);
+                    default_stream_of_each_thread, registered_memory, nothing_under_way_after_an_error, freed_with_host_under_way, lost_with_host_under_way);
 }
