@@ -78,7 +78,7 @@ LDG_DEVICE void ldg_dev_any_tile(const ldg_cargo *c, int64_t t, bool reduces) {
   if (reduces && c->op != LADING_REPLACE) ldg_dev_reduce_tile(c, t);
   else if (c->form == LDG_FORM_NARROW) ldg_dev_tile_narrow(c, t);
   else if (c->form == LDG_FORM_WIDE) ldg_dev_tile_wide(c, t);
-  else ldg_dev_tile_trees(c, t);
+  else ldg_dev_tile_tree(c, t); /* one word at a time: with four all kinds of requests would have 64 registers a thread, not 40 (sm_90) */
 }
 
 /* By one thread, when the whole block has written its tile. The fence puts that before the count, and whoever counts to the end

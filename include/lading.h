@@ -361,13 +361,15 @@ LADING_API int lading_device_count(const char *backend, int *n);
 
 typedef enum lading_memkind { LADING_MEM_UNKNOWN, LADING_MEM_HOST, LADING_MEM_PINNED, LADING_MEM_DEVICE, LADING_MEM_MANAGED } lading_memkind;
 typedef struct lading_mem { lading_memkind kind; int device; } lading_mem; /* a hint; zeros: the driver is asked, which takes longer than a launch */
-/* What kind of memory is at that address, and of which device (-1: the host). What no driver knows is HOST. */
+/* What kind of memory is at that address, and of which device (-1: the host). What no driver knows is HOST, and so is registered memory
+ * that devices have at another address: a hint of PINNED says that they have it at this one. */
 LADING_API int lading_mem_query(const void *at, lading_mem *out);
 
 /* Ordered work on one device. wrap: the caller's cudaStream_t or hipStream_t by value, which has to outlive the queue; NULL is the
- * default stream of the current device. create: a stream of its own. "host": work is done when its enqueue returns. A queue may be
- * used by several threads, and belongs to the process that made it. free does not wait for work under way. ERR_ARG (no such backend or device), ERR_DEVICE (also: no driver),
- * ERR_NOMEM. */
+ * default stream of the current device; the default stream that each thread has of its own (2 by value) orders nothing between threads:
+ * ERR_UNSUPPORTED. create: a stream of its own. "host": work is done when its enqueue returns. A queue may be used by several threads, and
+ * belongs to the process that made it. free does not wait for work under way. After a device was reset (CUDA) queues from before can be
+ * freed, and new ones be made. ERR_ARG (no such backend or device), ERR_DEVICE (also: no driver), ERR_NOMEM. */
 typedef struct lading_queue lading_queue;
 LADING_API int lading_queue_wrap(const char *backend, void *native_stream, lading_queue **out);
 LADING_API int lading_queue_create(const char *backend, int device, lading_queue **out);
@@ -389,23 +391,30 @@ typedef struct lading_work {
 typedef uint64_t lading_request;
 
 /* Puts the work behind what is in the queue, and returns; the types may be freed. One run on both sides is one copy of the driver,
- * all else one kernel. A type that is no nest of loops has a table in the device's memory, which its first use there fills and waits
+ * all else one kernel, or two where the model says so. A type that is no nest of loops has a table in the device's memory, which its first use there fills and waits
  * for. Memory that the device does not reach goes through pinned memory of the library, of which there is a bounded amount: when all
  * of it is in use, this call waits for some; not while a graph is recorded from the stream (ERR_UNSUPPORTED), and what a graph records
  * has to have been enqueued once before, if it is no nest. Memory of another device takes peer access, which is the caller's to enable. Bytes that coincide in the destination are written by one thread, slowly.
- * *out, unless NULL: for test and wait; leave it NULL while a graph is recorded. Errors are those of the call for host memory, and nothing was enqueued; ERR_DEVICE (also:
- * device memory on a "host" queue), and then of what was enqueued before it nothing is undone; ERR_UNSUPPORTED: a reduction of long
- * doubles, or of elements of several kinds that coincide, by a device. */
+ * *out, unless NULL: for test and wait; NULL while a graph is recorded, which has no requests. Errors are those of the call for host memory,
+ * ERR_UNSUPPORTED (a reduction of long doubles, or of elements of several kinds that coincide, by a device; a request while a graph is
+ * recorded), ERR_NOMEM, ERR_DEVICE (also: device memory on a "host" queue). After the last two parts of the work may be under way: sync the
+ * queue before its buffers go. */
 LADING_API int lading_enqueue(lading_queue *queue, const lading_work *work, lading_request *out);
 /* Whether everything up to that request is done. ERR_ARG: not of this queue; ERR_DEVICE: the device failed. */
 LADING_API int lading_test(lading_queue *queue, lading_request request, bool *done);
 LADING_API int lading_wait(lading_queue *queue, lading_request request);
 
 /* Device memory of one process, used in another one on the same machine (CUDA and HIP IPC). export: a token for the address, which
- * may be inside of an allocation; send it in any way. open: where those bytes are here, for the current device; opened once a buffer,
- * however often it is asked for, and in the process that exported it, that address itself. close: one for each open; what is not open any more
- * stays mapped until room is needed. The owner frees the memory after everybody closed it. ERR_UNSUPPORTED: memory that the driver
- * does not export, such as of pools; ERR_FORMAT: no token; ERR_ARG: not open; ERR_DEVICE. */
+ * may be inside of an allocation; send it in any way. open: where those bytes are here, for the current device; opened once a buffer and
+ * device, however often it is asked for, and in the process that exported it, that address itself. close: one for each open; what is not open
+ * any more stays mapped until room is needed. The owner frees the memory after everybody closed it.
+ *
+ * Memory that was mapped from pieces (cuMemCreate, CUDA) is exported, each piece by itself, if it was made with handles for a fabric or for
+ * POSIX descriptors. Of the latter the library keeps one open for each of the last 64 pieces exported, until an export finds them unmapped:
+ * so long their memory is not given back. Opening them takes the permission to trace the owner (pidfd_getfd, Linux 5.6), in the same pid namespace.
+ *
+ * ERR_UNSUPPORTED: memory that the driver does not export, such as of pools, or no such permission; ERR_FORMAT: no token; ERR_ARG: not
+ * open; ERR_DEVICE (also: the memory has gone, or its descriptor); ERR_NOMEM, ERR_SYSTEM. */
 typedef struct lading_ipc { unsigned char bytes[128]; } lading_ipc;
 LADING_API int lading_ipc_export(const void *device_ptr, lading_ipc *out);
 LADING_API int lading_ipc_open(const lading_ipc *token, void **ptr);

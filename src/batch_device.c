@@ -22,7 +22,6 @@ typedef struct device {
   own own[];
 } device;
 
-#define LAUNCH 3000.0 /* ns of host time: what is said of current devices; the model has no row for it */
 #define BLOCK 64      /* bytes of a typical block */
 #define LOOK_EVERY 1000000 /* ns */
 
@@ -198,7 +197,7 @@ static int run_alone(void *arg, const ldg_device *dev, ldg_lane *lane) {
 }
 
 static int start_alone(device *d, ldg_batch_item *it) {
-  launch l = { .d = d, .items = &it, .n = 1, .here = LAUNCH };
+  launch l = { .d = d, .items = &it, .n = 1, .here = ldg_model_launch() };
   int e = ldg_queue_with(d->queue, run_alone, &l);
   if (e || l.taken) return e;
   own *o = &d->own[d->tail & (d->slots - 1)];
@@ -215,7 +214,7 @@ static int start(void *self, ldg_batch_item *const *items, int64_t n) {
   device *d = self;
   for (int64_t i = 0; i < n;) {
     page *p = items[i]->alone ? NULL : free_page(d);
-    launch l = { .d = d, .items = items + i, .n = n - i, .page = p, .here = LAUNCH };
+    launch l = { .d = d, .items = items + i, .n = n - i, .page = p, .here = ldg_model_launch() };
     int e;
     if (p) {
       p->n = p->done = 0, l.to = &d->fuser.page[p - d->page];
@@ -296,8 +295,8 @@ int ldg_batch_device(lading_queue *q, const lading_batch_attr *attr, ldg_batch_e
     ldg_free(d);
     return e;
   }
-  const double byte = ldg_model_kernel(LDG_MODEL_HERE, LDG_MODEL_READ, BLOCK) / BLOCK;
-  *out = (ldg_batch_executor){ take, start, poll, close_device, words_of(d), LAUNCH, byte, d };
+  const double byte = ldg_model_kernel(LDG_MODEL_HERE, LDG_MODEL_READ, LDG_MODEL_LINE, BLOCK) / BLOCK;
+  *out = (ldg_batch_executor){ take, start, poll, close_device, words_of(d), ldg_model_launch(), byte, d };
   return LADING_OK;
 }
 

@@ -22,7 +22,9 @@ static int allocate(const ldg_driver *d, int64_t words, ldg_fuser *out) {
 int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out) {
   int e = ldg_site_enter(l->site);
   if (!e) {
+    const int mode = ldg_driver_relax(l->site->driver);
     e = allocate(l->site->driver, words, out);
+    ldg_driver_restore(l->site->driver, mode);
     ldg_site_leave(l->site);
   }
   return ldg_device_error(e);
@@ -30,9 +32,11 @@ int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out) {
 
 void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f) {
   const ldg_driver *d = l->site->driver;
-  if (ldg_site_enter(l->site)) return;
+  if (!ldg_site_alive(l->site) || ldg_site_enter(l->site)) return;
+  const int mode = ldg_driver_relax(d);
   d->stream_sync(l->stream);
   d->memory_free(f->there), d->pinned_free(f->page);
+  ldg_driver_restore(d, mode);
   ldg_site_leave(l->site);
 }
 
@@ -56,12 +60,14 @@ int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_
 static bool is_capture(int e) { return e >= LDG_CAPTURE_FIRST && e <= LDG_CAPTURE_LAST; }
 
 int ldg_device_look(ldg_lane *l, bool *recorded, bool *idle) {
-  int e = ldg_site_enter(l->site);
+  int e = idle && !ldg_site_alive(l->site) ? LDG_NO_CONTEXT : ldg_site_enter(l->site);
   if (e) return ldg_device_error(e);
   const bool yes = ldg_lane_recorded(l); /* then nobody may ask more */
   if (recorded) *recorded = yes;
   if (idle) {
+    const int mode = ldg_driver_relax(l->site->driver);
     e = yes ? LDG_NOT_READY : l->site->driver->stream_query(l->stream);
+    ldg_driver_restore(l->site->driver, mode);
     *idle = e == 0;
   }
   ldg_site_leave(l->site);

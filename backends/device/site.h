@@ -19,7 +19,8 @@ struct ldg_site {
   ldg_site *next;
   ldg_vendor *vendor;
   const ldg_driver *driver;
-  void *context, *module, *kernel[LDG_KERNELS];
+  ldg_context context;
+  void *module, *kernel[LDG_KERNELS];
   int device;
   pthread_mutex_t lock;              /* of tables and lanes; callbacks of the driver never take it, since it is held while one waits for streams */
   void *upload;                      /* a stream for tables, NULL until there is one; it also waits for lanes that are gone */
@@ -47,10 +48,13 @@ struct ldg_lane {
   int64_t mark[LDG_MARKS];
 };
 
+/* The primary context of a device, of which no reference is the caller's. An error of the driver. */
+int ldg_site_primary(ldg_vendor *v, int ordinal, void **out);
+bool ldg_site_alive(const ldg_site *s); /* nobody has reset its context */
 /* The site of a context, which is current; NULL: the driver refuses the kernels, or there is no memory. */
 int ldg_site_find(ldg_vendor *v, void *context, ldg_site **out);
 /* Around calls of the driver, so that the caller's context stays what it is. Returns an error of the driver. */
-static inline int ldg_site_enter(const ldg_site *s) { return s->driver->context_push(s->context); }
+static inline int ldg_site_enter(const ldg_site *s) { return s->driver->context_push(s->context.at); }
 static inline void ldg_site_leave(const ldg_site *s) { void *was; s->driver->context_pop(&was); }
 
 bool ldg_lane_recorded(const ldg_lane *l);       /* into a graph; in its context */

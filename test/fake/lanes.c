@@ -260,6 +260,7 @@ static void look_up(const void *p, size_t size, bool writes) {
     stop(fake_fault(E_ADDRESS, "%s uses memory at %p that its owner freed", block.launch->kernel->name, p));
   if (r->memory == MEMORY_DEVICE && r->context->device != block.launch->device)
     stop(fake_fault(E_ADDRESS, "%s runs on device %d and uses memory of device %d at %p", block.launch->kernel->name, block.launch->device, r->context->device, p));
+  if (r->memory == MEMORY_REGISTERED && fake_set.apart) forbidden(p, size, writes, NULL);
   recent[1] = recent[0];
   recent[0].base = r->base, recent[0].size = r->size, recent[0].real = r->real, recent[0].generation = r->opened ? -1 : fake_generation;
 }
