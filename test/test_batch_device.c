@@ -1,6 +1,7 @@
 /* batch_device: fused launches, through the stand-in driver or a real one: the bytes, the number of calls, errors, capture. What only
  * the stand-in can do (fail, lose its device, count) is skipped on a real one. Meant to run under the thread sanitizer too. */
 #include "areas.h"
+#include "base.h"
 #include "batch_works.h"
 #include <pthread.h>
 #include <sched.h>
@@ -435,8 +436,15 @@ END_TEST
 
 /* ---- many adders ---- */
 
-enum { ADDERS = 4, WINDOW = 16, ADDS_FAKE = TEST_TSAN ? 2 * WINDOW : 64 * WINDOW, ADDS_REAL = 16384 * WINDOW };
+enum { ADDERS = 4, LANES = 2, WINDOW = 16, IN_ALL_FAKE = TEST_TSAN ? 128 * ADDERS : 1 << 15, IN_ALL_REAL = 1 << 20, NUMBERS = ADDERS * 2 * WINDOW };
 typedef struct adder { lading_batch *b; char *from, *to; int64_t adds, wrong; } adder;
+
+/* LADING_TEST_REQUESTS: so many in all. */
+static int64_t adds_of_each(void) {
+  const char *told = getenv("LADING_TEST_REQUESTS");
+  const int64_t all = told ? atoll(told) : d->fake ? IN_ALL_FAKE : IN_ALL_REAL;
+  return ldg_max(1, all / ADDERS / WINDOW) * WINDOW;
+}
 
 static lading_work sum_of(const char *from, char *to) {
   const lading_type *t = lading_elem_type(LADING_INT32);
@@ -458,39 +466,52 @@ static void *add_many(void *arg) {
   return NULL;
 }
 
-static void add_from_threads(lading_batch *b, char *at, int64_t adds) {
+/* Two to a batch. */
+static void add_from_threads(lading_batch *const *b, char *at, int64_t adds) {
   adder a[ADDERS];
   pthread_t thread[ADDERS];
   for (int i = 0; i < ADDERS; i++) {
-    a[i] = (adder){ b, at + 8 * i * WINDOW, at + (8 * i + 4) * WINDOW, adds, 0 };
+    a[i] = (adder){ b[i % LANES], at + 8 * i * WINDOW, at + (8 * i + 4) * WINDOW, adds, 0 };
     OK(pthread_create(&thread[i], NULL, add_many, &a[i]));
   }
   for (int i = 0; i < ADDERS; i++) pthread_join(thread[i], NULL);
   for (int i = 0; i < ADDERS; i++) ck_assert_int_eq(a[i].wrong, 0);
 }
 
-/* Sums, again and again: what is lost or done twice shows. */
+static void tell_counts(lading_batch *const *b, int64_t all) {
+  int64_t requests = 0, launched = 0, failed = 0;
+  for (int i = 0; i < LANES; i++) {
+    const lading_batch_counts c = counts_of(b[i]);
+    requests += c.requests, launched += c.launches, failed += c.failed;
+  }
+  printf("%lld requests in %lld launches\n", (long long)requests, (long long)launched);
+  ck_assert_int_eq(requests, all);
+  ck_assert_int_eq(failed, 0);
+}
+
+/* Sums, again and again, in batches of two queues whose commands the stand-in runs late and in any order: what is lost or done twice shows. */
 START_TEST(adders) {
-  enum { NUMBERS = ADDERS * 2 * WINDOW };
-  lading_queue *q = begin("shuffle 9");
+  lading_queue *q[LANES] = { begin("shuffle 9") };
+  lading_batch *b[LANES];
+  OK(lading_queue_create(backend, 0, &q[1]));
+  tell("late 2");
   char *at = device_memory(4 * NUMBERS);
   int32_t *host = (int32_t *)pinned_memory(4 * NUMBERS);
-  lading_batch *b = batch_of(q, &(lading_batch_attr){ .slots = 128 });
-  const int64_t adds = d->fake ? ADDS_FAKE : ADDS_REAL;
+  const int64_t adds = adds_of_each();
   for (int i = 0; i < NUMBERS; i++) host[i] = i;
   OK(d->to_device(at, host, 4 * NUMBERS, NULL));
   OK(d->sync(NULL));
+  for (int i = 0; i < LANES; i++) b[i] = batch_of(q[i], &(lading_batch_attr){ .slots = 128 });
   add_from_threads(b, at, adds);
   OK(d->to_host(host, at, 4 * NUMBERS, NULL));
   OK(d->sync(NULL));
   for (int i = 0; i < NUMBERS; i++) ck_assert_int_eq(host[i], i / WINDOW % 2 ? i + (i - WINDOW) * (int)(adds / WINDOW) : i);
-  const lading_batch_counts c = counts_of(b);
-  ck_assert_int_eq(c.requests, ADDERS * adds);
-  printf("%d requests in %d launches\n", (int)c.requests, (int)c.launches);
-  lading_batch_free(b);
+  tell_counts(b, ADDERS * adds);
+  for (int i = 0; i < LANES; i++) lading_batch_free(b[i]);
   OK(d->free(at));
   OK(d->free_pinned(host));
-  end(q);
+  lading_queue_free(q[1]);
+  end(q[0]);
 }
 END_TEST
 
