@@ -84,7 +84,7 @@ struct ldg_device {
   int (*wrap)(const ldg_device *d, void *stream, ldg_lane **out);           /* the stream outlives the lane */
   void (*destroy)(ldg_lane *l);                                             /* work goes on */
   int (*sync)(ldg_lane *l);                                                 /* waits; needs no lock */
-  bool (*reaches)(const ldg_lane *l, lading_memkind kind);                  /* whether kernels may touch that memory */
+  bool (*reaches)(const ldg_lane *l, lading_memkind kind);                  /* whether kernels may touch that memory; needs no lock */
   int (*copy)(ldg_lane *l, void *dst, const void *src, int64_t n);          /* memory of any kind that reaches() admits */
   /* n <= LDG_CARGO_OWN cargos of one form, all of them moves or all reductions; `first` is set there. ordered: by one thread */
   int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
