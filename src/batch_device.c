@@ -132,7 +132,7 @@ static int load(launch *l, const ldg_device *dev, ldg_lane *lane, const ldg_batc
   ldg_fused_end *const end = &l->to->end[l->page->n];
   *end = (ldg_fused_end){ .word = l->recorded ? NULL : l->d->fuser.words + ldg_batch_slot(&l->d->words, it->id), .id = it->id };
   for (int i = 0; i < n; i++) {
-    const int64_t tiles = (c[i].hi - c[i].lo - 1) / LDG_TILE + 1;
+    const int64_t tiles = (c[i].hi - c[i].lo - 1) / (LDG_TILE * LDG_FUSED_PARTS(c[i].unit)) + 1;
     l->to->start[l->cargos++] = (ldg_fused_start){ l->tiles, l->page->n };
     l->tiles += tiles, end->left += (uint32_t)tiles;
   }
