@@ -158,7 +158,7 @@ static void gather(launch *l, const ldg_device *dev, ldg_lane *lane, ldg_batch_i
 static int depart(launch *l, const ldg_device *dev, ldg_lane *lane) {
   page *p = l->page;
   if (!p->n) return LADING_OK;
-  const int e = dev->fuse(lane, &l->d->fuser, (int)(p - l->d->page), l->cargos, l->tiles, l->reduces);
+  const int e = dev->fuse(lane, &l->d->fuser, &(ldg_fused_launch){ l->cargos, l->tiles, (int)(p - l->d->page), l->reduces, l->recorded });
   for (int i = 0; (e || l->recorded) && i < p->n; i++) done(l->d, p->item[i], e);
   p->recorded = l->recorded && !e;
   return LADING_OK;

@@ -32,6 +32,9 @@ static ldg_vendor vendor = {
     .event_create = "cuEventCreate", .event_record = "cuEventRecord", .event_query = "cuEventQuery", .event_sync = "cuEventSynchronize",
     .event_destroy = "cuEventDestroy_v2", .pointer_facts = "cuPointerGetAttributes", .pointer_set = "cuPointerSetAttribute",
     .ipc_get = "cuIpcGetMemHandle", .ipc_open = "cuIpcOpenMemHandle_v2", .ipc_close = "cuIpcCloseMemHandle",
+    .capture_begin = "cuStreamBeginCapture_v2", .capture_end = "cuStreamEndCapture", .graph_instantiate = "cuGraphInstantiateWithFlags",
+    .graph_launch = "cuGraphLaunch", .graph_free = "cuGraphDestroy", .exec_free = "cuGraphExecDestroy",
+    .event_elapsed = "cuEventElapsedTime",
   },
 };
 

@@ -43,10 +43,21 @@ typedef uint64_t ldg_address;                                     /* CUdeviceptr
   F(ipc_open, (ldg_address *at, ldg_ipc_handle handle, unsigned flags)) \
   F(ipc_close, (ldg_address at))
 
+/* All of these, or none is used. */
+#define LDG_DRIVER_GRAPHS(F) \
+  F(capture_begin, (void *stream, int mode)) \
+  F(capture_end, (void *stream, void **graph)) \
+  F(graph_instantiate, (void **exec, void *graph, unsigned long long flags)) \
+  F(graph_launch, (void *exec, void *stream)) \
+  F(graph_free, (void *graph)) \
+  F(exec_free, (void *exec)) \
+  F(event_elapsed, (float *ms, void *from, void *to))
+
 typedef void ldg_driver_any(void);
 typedef struct ldg_driver {
 #define LDG_MEMBER(name, takes) int (*name) takes;
   LDG_DRIVER(LDG_MEMBER)
+  LDG_DRIVER_GRAPHS(LDG_MEMBER)
 #undef LDG_MEMBER
   /* Not every driver has these, but for the last, which takes something else in each. */
   ldg_driver_any *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *memory_copy;
@@ -55,6 +66,7 @@ typedef struct ldg_driver {
 typedef struct ldg_driver_names {
 #define LDG_MEMBER(name, takes) const char *name;
   LDG_DRIVER(LDG_MEMBER)
+  LDG_DRIVER_GRAPHS(LDG_MEMBER)
 #undef LDG_MEMBER
   const char *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *memory_copy;
 } ldg_driver_names;
