@@ -452,7 +452,7 @@ LADING_API void lading_batch_free(lading_batch *batch);
  * nobody asked; enqueue it, or wait for another one. Errors are those of lading_enqueue for its arguments; nothing was taken. */
 LADING_API int lading_batch_add(lading_batch *batch, const lading_work *work, lading_request *out);
 /* n requests, counted from here, come one after the other: they are cut into launches so that the last one is sent earliest, as send_ns
- * and send_rate say; within 5 % of the best row of launches. With n == 0 the rest is unknown again. ERR_ARG: n < 0. */
+ * and send_rate say; within 7 % of the earliest end that any launches have, in a ring that holds n. With n == 0 the rest is unknown again. ERR_ARG: n < 0. */
 LADING_API int lading_batch_expect(lading_batch *batch, int64_t n);
 /* Starts what waits. The error of a request that was added with out == NULL is returned by the first flush that knows of it, one of
  * several; all others are told by test and wait. */

@@ -100,17 +100,19 @@ static void launch(lading_batch *b, int64_t n) {
     if (!is_done(b, b->launch[i]->id)) finish(b, b->launch[i]->id, e);
 }
 
-/* What the next launch waits for: half of the ring, so that the other half may be under way; or so many of those that were announced. */
+/* What the next launch waits for: half of the ring, so that the other half may be under way. */
 static void plan_next(lading_batch *b) {
   const int64_t half = ldg_max(1, b->attr.slots / 2);
   if (b->expected) b->rules = (ldg_batch_rules){ half, INT64_MAX, b->attr.max_age_ns, INT64_MAX };
   else b->rules = (ldg_batch_rules){ half, b->attr.flush_bytes, b->attr.max_age_ns, (int64_t)b->x.launch };
 }
 
-/* By the length of the first one. */
+/* Or for so many of those that were announced, by the length of the first one. When all that are left fit into the ring, all of it may wait. */
 static void plan_announced(lading_batch *b, int64_t bytes) {
   const double send = (double)b->attr.send_ns + (b->attr.send_rate ? 1e9 * (double)bytes / (double)b->attr.send_rate : 0);
-  b->rules.count = ldg_min(b->rules.count, ldg_batch_next(b->expected, b->x.launch, b->x.byte * (double)bytes, send));
+  const int64_t best = ldg_batch_next(b->expected, b->x.launch, b->x.byte * (double)bytes, send);
+  const int64_t room = b->expected <= b->attr.slots ? b->attr.slots : b->rules.count;
+  b->rules.count = ldg_min(best, ldg_min(room, b->x.most));
 }
 
 static void start(lading_batch *b) {

@@ -46,6 +46,7 @@ typedef struct ldg_batch_executor {
   void (*close)(void *self);
   ldg_batch_words words;
   double launch, byte;           /* ns that a launch and a packed byte take */
+  int64_t most;                  /* requests that one launch takes; more are several */
   void *self;
 } ldg_batch_executor;
 

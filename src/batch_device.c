@@ -300,7 +300,7 @@ int ldg_batch_device(lading_queue *q, const lading_batch_attr *attr, ldg_batch_e
   }
   const double byte = ldg_model_kernel(LDG_MODEL_HERE, LDG_MODEL_READ, BLOCK) / BLOCK;
   d->words.at = (_Atomic uint64_t *)d->fuser.words;
-  *out = (ldg_batch_executor){ take, start, poll, runs, close_device, d->words, LAUNCH, byte, d };
+  *out = (ldg_batch_executor){ take, start, poll, runs, close_device, d->words, LAUNCH, byte, LDG_FUSED_REQUESTS, d };
   return LADING_OK;
 }
 

@@ -89,6 +89,6 @@ int ldg_batch_host(const lading_batch_attr *attr, ldg_batch_executor *out) {
   h->pf = attr->pf, h->ctx = attr->ctx, h->ways = attr->ways;
   h->byte = ldg_model_copy(WEIGHED) / (double)WEIGHED;
   const double launch = attr->pf && attr->ways > 1 ? ldg_model_ns(LDG_MODEL_PART) : 0;
-  *out = (ldg_batch_executor){ take, start, poll, NULL, close_host, h->words, launch, h->byte, h };
+  *out = (ldg_batch_executor){ take, start, poll, NULL, close_host, h->words, launch, h->byte, attr->slots, h };
   return LADING_OK;
 }

@@ -94,7 +94,7 @@ static void jumble_close(void *self) {
 static ldg_batch_executor jumbled(jumble *j, int64_t slots) {
   *j = (jumble){ .words = { ldg_alloc(8 * slots), slots }, .r = rng_of(99), .fail_start = -1 };
   memset((void *)j->words.at, 0, 8 * (size_t)slots);
-  return (ldg_batch_executor){ jumble_take, jumble_start, jumble_poll, jumble_runs, jumble_close, j->words, 1000, 0.01, j };
+  return (ldg_batch_executor){ jumble_take, jumble_start, jumble_poll, jumble_runs, jumble_close, j->words, 1000, 0.01, slots, j };
 }
 
 static lading_batch *jumbled_batch(jumble *j, lading_batch_attr a) {
