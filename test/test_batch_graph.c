@@ -161,7 +161,7 @@ START_TEST(graphs_fail) {
   for (int64_t k = 0; k < COUNT_OF(calls); k++)
     for (int nth = 1; nth <= (TEST_TSAN ? 1 : 3); nth++) {
       sums s;
-      char rest[16];
+      char rest[24];
       snprintf(rest, sizeof rest, " %d 999", nth);
       if (!sums_open(&s, "launch-takes 1000000000")) return;
       OK(tell_of("fail", calls[k], rest));
