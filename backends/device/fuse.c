@@ -31,9 +31,10 @@ int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out) {
 
 void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f) {
   const ldg_driver *d = l->site->driver;
-  if (ldg_site_enter(l->site)) return;
-  d->stream_sync(l->stream);
-  ldg_graphs_close(f->graphs);
+  const bool entered = ldg_site_enter(l->site) == 0;
+  if (entered) d->stream_sync(l->stream);
+  ldg_graphs_close(f->graphs, entered);
+  if (!entered) return;
   d->memory_free(f->there), d->pinned_free(f->page);
   ldg_site_leave(l->site);
 }

@@ -50,11 +50,11 @@ ldg_graphs *ldg_graphs_open(const ldg_driver *d) {
   return e ? NULL : g;
 }
 
-void ldg_graphs_close(ldg_graphs *g) {
-  if (!g) return;
-  for (int i = 0; i < g->n; i++)
+void ldg_graphs_close(ldg_graphs *g, bool entered) {
+  for (int i = 0; g && entered && i < g->n; i++)
     if (g->entry[i].exec) g->driver->exec_free(g->entry[i].exec);
-  drop(g);
+  if (g && entered) drop(g);
+  else ldg_free(g);
 }
 
 /* ---- which ---- */

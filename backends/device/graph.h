@@ -6,9 +6,10 @@
 #include "site.h"
 
 typedef struct ldg_graphs ldg_graphs;
-/* In the context, all three. NULL: there are none; every launch goes by its single commands then. */
+/* In the context, but for a close that could not enter it, which leaves to the driver what is the driver's. NULL: there are none; every
+ * launch goes by its single commands then. */
 ldg_graphs *ldg_graphs_open(const ldg_driver *d);
-void ldg_graphs_close(ldg_graphs *g);    /* what it launched is done */
+void ldg_graphs_close(ldg_graphs *g, bool entered); /* what it launched is done */
 
 /* Enqueues it: by `enqueue`, an error of the driver, or by a graph of what that does. Both ways are tried a few times, and timed by the
  * host's clock and the device's; then the faster one stays. Whatever fails of a graph, `enqueue` does it. */
