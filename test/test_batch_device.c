@@ -1,7 +1,8 @@
 /* batch_device: fused launches, through the stand-in driver or a real one: the bytes, the number of calls, errors, capture. What only
  * the stand-in can do (fail, lose its device, count) is skipped on a real one. Meant to run under the thread sanitizer too. */
+#include "queue.h"
+#include "../backends/device/site.h"
 #include "batch_device.h"
-#include "base.h"
 #include <pthread.h>
 #include <sched.h>
 
@@ -431,6 +432,44 @@ START_TEST(waits_for_the_recording) {
 }
 END_TEST
 
+/* Lists that are freed once they were added, with room for one of their tables: what waits keeps its type, what is launched its table. */
+START_TEST(types_freed_in_flight) {
+  enum { LISTS = 40, EVERY = 1024, ALL = 2 * LISTS * EVERY };
+  lading_queue *q = device_begin("patience -1");
+  lading_batch *b = batch_of(q, &by_hand);
+  char *at = device_memory(ALL), *host = pinned_memory(ALL), *want = malloc(ALL);
+  ldg_lane *lane;
+  lading_request r[LISTS];
+  OK(ldg_queue_device_of(backend)->create(ldg_queue_device_of(backend), 0, &lane));
+  ldg_site_tables(lane, 1);
+  for (int i = 0; i < ALL; i++) host[i] = want[i] = (char)(i * 3 + i / EVERY);
+  OK(d->to_device(at, host, ALL, NULL));
+  OK(d->sync(NULL));
+  for (int i = 0; i < LISTS; i++) {
+    const lading_mem there = { LADING_MEM_DEVICE, 0 };
+    const int64_t list[4] = { 9, 0, 20 + i, 5 };
+    lading_type *t;
+    OK(lading_type_indexed_block(4, 2, list, lading_elem_type(LADING_INT32), &t));
+    const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 2, .src = at + i * EVERY, .dst = at + (LISTS + i) * EVERY, .hi = 64,
+                            .src_mem = there, .dst_mem = there };
+    r[i] = added(b, &w), in_turn(&w, want - at);
+    lading_type_free(t);
+    if (i % 15 == 14) OK(lading_batch_flush(b));
+  }
+  for (int i = LISTS - 1; i >= 0; i--) OK(lading_batch_wait(b, r[i]));
+  OK(d->to_host(host, at, ALL, NULL));
+  OK(d->sync(NULL));
+  ck_assert(memcmp(host, want, ALL) == 0);
+  ck_assert_int_eq(counts_of(b).launches, 3);
+  lading_batch_free(b);
+  ldg_queue_device_of(backend)->destroy(lane);
+  OK(d->free(at));
+  OK(d->free_pinned(host));
+  free(want);
+  device_end(q);
+}
+END_TEST
+
 /* ---- words of every width, in requests of several tiles that end anywhere ---- */
 
 START_TEST(tiles_of_all_words) {
@@ -544,5 +583,5 @@ START_TEST(adders) {
 END_TEST
 
 BATCH_DEVICE_MAIN("batch_device", bytes_on_the_device, one_launch, transposes, late_words, many_small_launches, launch_fails, device_is_lost,
-                  kernel_fails, queries_fail, no_memory_there, small_ones_run_here, recorded, waits_for_the_recording, tiles_of_all_words,
+                  kernel_fails, queries_fail, no_memory_there, small_ones_run_here, recorded, waits_for_the_recording, types_freed_in_flight, tiles_of_all_words,
                   adders)

@@ -203,7 +203,7 @@ static void try_machine(const machine *k, extreme bound[2]) {
                 (int)k->m, (int)k->L, (int)k->o, k->Bp, k->Bn, (int)k->most, over);
 }
 
-/* Of all machines there are below: every seventh, which seed by seed are others. All of them take 13 s. */
+/* Of all machines there are below: every seventh, which seed by seed are others. All of them take a few seconds. */
 enum { EVERY = TEST_ASAN ? 7 * 11 : 7 };
 
 START_TEST(library_within_10_percent) {
