@@ -427,15 +427,26 @@ LADING_API int lading_ipc_close(void *ptr);
  * is not in the queue: works that are enqueued meanwhile come first. Requests may be of any types, kinds, ops and lengths; one that
  * writes what another one touches is started after it, and the result is that of the order in which they were added.
  *
- * When it is time to start, the model decides: at 512 KiB, and when the requests together have waited as long as a launch takes while
- * nothing is under way, which is at most twice as much launching and waiting as somebody would need who knew what will still come.
- * Nothing happens between calls: add, flush, test and wait look after it.
+ * What waits is started, all of it at once, by
+ *   flush           the caller says so;
+ *   a sync point    wait, for a request that was not started;
+ *   order           add, of a work that may touch bytes of one that waits, where one of the two writes: those that wait go before it. What an
+ *                   add looks at is bounded, so many works whose places mesh are started before they have to be;
+ * and with LADING_BATCH_MODEL also by add and test, when they find that
+ *   bytes           flush_bytes are there, or half of the slots;
+ *   age             one waits for max_age_ns;
+ *   idle progress   nothing is under way, and together they have waited as long as a launch takes: at most twice as much launching and
+ *                   waiting as somebody would need who knew what will still come;
+ *   announced ones  after lading_batch_expect, so many of them are there that the last one is sent earliest.
+ * Nothing happens between calls. lading_batch_stats counts what it was.
  *
  * On a device, what no kernel shares has a launch of its own, in its turn: memory that the device does not reach, destinations that
  * coincide, ops that it does not know. What lies in host or pinned memory, takes less than a launch, and finds the queue's stream with
  * nothing to do runs in the calling thread. A flush while the stream is recorded into a graph is recorded: its requests count as done, and
  * run whenever the graph does. The batch then has to outlive the graph; it keeps 16 such launches, later ones are recorded work by work.
- * What the model starts meanwhile is recorded, too: flush before a recording begins. */
+ * Flush, wait and order alone start what is recorded; what add and test would start waits for the end of the recording. A flush
+ * that comes again and again, of as many pieces as before, may become a graph of the library's, if the device's clock and the host's find
+ * that faster; nobody sees the difference. */
 enum { LADING_BATCH_MODEL, LADING_BATCH_MANUAL }; /* policy; MANUAL: flush, wait and a conflict start requests, nothing else does */
 typedef struct lading_batch_attr {
   int64_t slots;               /* requests not yet done, at most; rounded up to a power of two, 2^20 at most. 0: 256 */
@@ -461,7 +472,7 @@ LADING_API void lading_batch_free(lading_batch *batch);
  * nobody asked; enqueue it, or wait for another one. Errors are those of lading_enqueue for its arguments; nothing was taken. */
 LADING_API int lading_batch_add(lading_batch *batch, const lading_work *work, lading_request *out);
 /* n requests, counted from here, come one after the other: they are cut into launches so that the last one is sent earliest, as send_ns
- * and send_rate say; within 5 % of the best row of launches. With n == 0 the rest is unknown again. ERR_ARG: n < 0. */
+ * and send_rate say; within 7 % of the earliest end that any launches have, in a ring that holds n. With n == 0 the rest is unknown again. ERR_ARG: n < 0. */
 LADING_API int lading_batch_expect(lading_batch *batch, int64_t n);
 /* Starts what waits. The error of a request that was added with out == NULL is returned by the first flush that knows of it, one of
  * several; all others are told by test and wait. */

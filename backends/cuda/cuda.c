@@ -36,6 +36,9 @@ static ldg_vendor vendor = {
     .piece_import = "cuMemImportFromShareableHandle", .space_take = "cuMemAddressReserve", .space_free = "cuMemAddressFree",
     .space_map = "cuMemMap", .space_unmap = "cuMemUnmap", .space_access = "cuMemSetAccess",
     .ipc_get = "cuIpcGetMemHandle", .ipc_open = "cuIpcOpenMemHandle_v2", .ipc_close = "cuIpcCloseMemHandle",
+    .capture_begin = "cuStreamBeginCapture_v2", .capture_end = "cuStreamEndCapture", .graph_instantiate = "cuGraphInstantiateWithFlags",
+    .graph_launch = "cuGraphLaunch", .graph_free = "cuGraphDestroy", .exec_free = "cuGraphExecDestroy",
+    .event_elapsed = "cuEventElapsedTime",
   },
 };
 

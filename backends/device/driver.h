@@ -58,12 +58,22 @@ typedef struct ldg_access { int place, device, flags; } ldg_access;
   F(space_map, (ldg_address at, size_t bytes, size_t offset, uint64_t piece, unsigned long long flags)) \
   F(space_unmap, (ldg_address at, size_t bytes)) \
   F(space_access, (ldg_address at, size_t bytes, const ldg_access *who, size_t n))
+/* All of these, or none is used. */
+#define LDG_DRIVER_GRAPHS(F) \
+  F(capture_begin, (void *stream, int mode)) \
+  F(capture_end, (void *stream, void **graph)) \
+  F(graph_instantiate, (void **exec, void *graph, unsigned long long flags)) \
+  F(graph_launch, (void *exec, void *stream)) \
+  F(graph_free, (void *graph)) \
+  F(exec_free, (void *exec)) \
+  F(event_elapsed, (float *ms, void *from, void *to))
 
 typedef void ldg_driver_any(void);
 typedef struct ldg_driver {
 #define LDG_MEMBER(name, takes) int (*name) takes;
   LDG_DRIVER(LDG_MEMBER)
   LDG_DRIVER_OPTIONAL(LDG_MEMBER)
+  LDG_DRIVER_GRAPHS(LDG_MEMBER)
 #undef LDG_MEMBER
   /* Not every driver has these, but for the last, which takes something else in each. */
   ldg_driver_any *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *memory_copy;
@@ -73,6 +83,7 @@ typedef struct ldg_driver_names {
 #define LDG_MEMBER(name, takes) const char *name;
   LDG_DRIVER(LDG_MEMBER)
   LDG_DRIVER_OPTIONAL(LDG_MEMBER)
+  LDG_DRIVER_GRAPHS(LDG_MEMBER)
 #undef LDG_MEMBER
   const char *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *memory_copy;
 } ldg_driver_names;

@@ -87,7 +87,7 @@ void ldg_device_watch(const ldg_lane *l, int64_t n, ldg_watch *out);
 int ldg_device_passed(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done);
 int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out);
 void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f);
-int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles, bool reduces);
+int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *what);
 int ldg_device_look(ldg_lane *l, bool *recorded, bool *idle);
 int ldg_device_ipc_export(const ldg_device *d, const void *at, lading_ipc *out);
 int ldg_device_ipc_open(const ldg_device *d, const lading_ipc *token, void **out);

@@ -69,6 +69,9 @@ static ldg_vendor vendor = {
     .event_create = "hipEventCreateWithFlags", .event_record = "hipEventRecord", .event_query = "hipEventQuery", .event_sync = "hipEventSynchronize",
     .event_destroy = "hipEventDestroy", .pointer_facts = "hipDrvPointerGetAttributes", .pointer_set = "hipPointerSetAttribute",
     .ipc_get = "hipIpcGetMemHandle", .ipc_open = "hipIpcOpenMemHandle", .ipc_close = "hipIpcCloseMemHandle",
+    .capture_begin = "hipStreamBeginCapture", .capture_end = "hipStreamEndCapture", .graph_instantiate = "hipGraphInstantiateWithFlags",
+    .graph_launch = "hipGraphLaunch", .graph_free = "hipGraphDestroy", .exec_free = "hipGraphExecDestroy",
+    .event_elapsed = "hipEventElapsedTime",
   },
 };
 

@@ -122,7 +122,9 @@ FAKE(cuGraphLaunch, hipGraphLaunch, CURRENT, (fake_graph *exec, void *handle), (
   if (!fake_is(exec, AN_EXEC)) return fake_fault(E_HANDLE, "%p is no executable graph", (void *)exec);
   for (const fake_command *c = exec->first; c && !err; c = c->next) {
     if (c->what == DO_MARK) continue; /* of events that were recorded meanwhile */
-    err = fake_push_taken(s, fake_command_copy(c));
+    fake_command *new = fake_command_copy(c);
+    new->takes = c == exec->first ? fake_set.graph_takes : 0;
+    err = fake_push_taken(s, new);
   }
   return err;
 }

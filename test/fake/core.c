@@ -92,12 +92,13 @@ typedef struct setting { const char *name; int64_t *value; } setting;
 static const setting settings[] = {
   { "room", &fake_set.room }, { "devices", &fake_set.devices }, { "version", &fake_set.version }, { "patience", &fake_set.patience },
   { "late", &fake_set.late }, { "reuse", &fake_set.reuse }, { "apart", &fake_set.apart },
+  { "launch-takes", &fake_set.launch_takes }, { "graph-takes", &fake_set.graph_takes },
 };
 
 static int64_t reset(void) {
   for (fake_call *c = calls; c; c = c->next) c->count = c->fail_in = 0;
   any_fail_in = fake_set.kernel_fail_in = fake_set.lost = 0;
-  fake_set.pageable = fake_set.orphans = 0;
+  fake_set.pageable = fake_set.orphans = fake_set.launch_takes = fake_set.graph_takes = 0;
   return 0;
 }
 

@@ -79,7 +79,7 @@ int fake_fault(int err, const char *format, ...) __attribute__((format(printf, 2
 
 /* ---- settings: control.h ---- */
 typedef struct fake_settings {
-  int64_t devices, version, room, patience, late, reuse, apart, kernel_fail_in, pageable, orphans;
+  int64_t devices, version, room, patience, late, reuse, apart, kernel_fail_in, pageable, orphans, launch_takes, graph_takes;
   int kernel_fail_with, lost;
   uint64_t random;
 } fake_settings;
@@ -153,7 +153,7 @@ typedef struct fake_fill { char *p; unsigned char value; int64_t n; } fake_fill;
 typedef struct fake_command {
   fake_what what;
   uint64_t number;          /* of all streams */
-  int64_t since;            /* ns */
+  int64_t since, takes;     /* ns; takes: that the clock of devices goes forward */
   union {
     fake_launch launch; fake_copy copy; fake_fill fill; fake_mark *mark; uintptr_t free;
     struct { void (*run)(void *); void *data; } call;

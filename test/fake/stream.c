@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static uint64_t numbers;
+static int64_t taken; /* ns that the clock of devices is ahead */
 static pthread_t impatient;
 static bool impatient_runs;
 
@@ -100,7 +101,7 @@ static int run(fake_stream *s, fake_command *c) {
       char *p = fake_bytes(c->fill.p, c->fill.n, "a fill");
       return p ? memset(p, c->fill.value, (size_t)c->fill.n), E_OK : E_ADDRESS;
     }
-    case DO_MARK: return c->mark->done = true, c->mark->when = fake_now(), E_OK;
+    case DO_MARK: return c->mark->done = true, c->mark->when = fake_now() + taken, E_OK;
     case DO_AWAIT: return E_OK;
     case DO_CALL: return call_out(s, c);
     case DO_FREE: return free_range(c->free), E_OK;
@@ -126,6 +127,7 @@ static bool may_run(const fake_stream *s) {
 static void step(fake_stream *s) {
   fake_command *c = s->first;
   fake_context *context = s->object.context;
+  taken += c->takes;
   const int err = context->error ? context->error : run(s, c);
   if (!(s->first = c->next)) s->end = &s->first;
   if (c->what == DO_MARK) c->mark->done = true; /* also when the context is lost: nobody may wait for ever */
