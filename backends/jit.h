@@ -34,18 +34,18 @@ typedef struct ldg_slot {
 bool ldg_jit_on(void);
 /* Is a kernel wanted at first use, whatever it gains? (LADING_FORCE=jit) */
 bool ldg_jit_forced(void);
-/* The slot of a shape, with a kernel if the cache has one. `gain` is the most ns that it could save for a byte. NULL: no gain to hope for, or no
- * room for another. */
-ldg_slot *ldg_jit_slot(const ldg_shape *shape, double gain);
-/* So many bytes more went through loops of this shape: may ask for a kernel, or take one that is ready. False: nothing more is
- * to be expected. */
+/* The slot of a shape, which will have a kernel soon if the cache has one. `gain` is the most ns that it could save for a byte, `bytes` are
+ * those moved so far. NULL, or why there is none. */
+const char *ldg_jit_slot(const ldg_shape *shape, double gain, int64_t bytes, ldg_slot **out);
+extern const char ldg_jit_later[];   /* why not: not before more was moved */
+/* So many bytes more went through loops of this shape: may ask for a kernel. False: nothing more is to be expected. */
 bool ldg_jit_moved(ldg_slot *slot, int64_t bytes);
 /* Asks for the kernel at once, whatever it gains. */
 void ldg_jit_ask(ldg_slot *slot);
 /* One line: which kernel, counters, why there is none yet. */
 void ldg_jit_explain(const ldg_slot *slot, ldg_text *t);
 
-/* For tests and measurements: takes what is ready and goes on to what waits; true when nothing is under way. */
+/* For tests and measurements: true when nothing is under way. */
 bool ldg_jit_settled(void);
 
 #endif

@@ -25,6 +25,7 @@ typedef struct hot {
   int loops;                     /* dim[0] is the kernel's own loop; 0: there is none, the kernel does the whole step */
   ldg_dim dim[LDG_DIMS];
   _Atomic int turn;              /* who makes the shape */
+  _Atomic(const char *) why;     /* there is no slot */
 } hot;
 
 /* ---- running ---- */
@@ -57,20 +58,21 @@ static bool run_kernel(const hot *h, ldg_kernel *k, const char *src, char *dst, 
 }
 
 /* The slot's kernel becomes the job's own, so that calls have no slot to go to. */
-static void adopt(hot *h, const ldg_slot *slot) {
+static bool adopt(hot *h, const ldg_slot *slot) {
   ldg_kernel *k = atomic_load_explicit(&slot->kernel, memory_order_acquire);
-  if (!k) return;
+  if (!k) return false;
   atomic_store_explicit(&h->least, slot->least, memory_order_relaxed);
   atomic_store_explicit(&h->kernel, k, memory_order_release);
+  return true;
 }
 
 static void tell(hot *h);
 
 static void count(hot *h, int64_t n) {
-  const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
-  if (slot) adopt(h, slot);
   const int64_t mark = atomic_load_explicit(&h->tell, memory_order_relaxed);
   if (mark == INT64_MAX) return;
+  const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
+  if (slot && adopt(h, slot)) return;
   const int64_t all = atomic_load_explicit(&h->moved, memory_order_relaxed) + (h->each ? n * h->each : h->step->size);
   atomic_store_explicit(&h->moved, all, memory_order_relaxed);
   if (all >= mark) tell(h);
@@ -150,13 +152,23 @@ static int64_t most_at_once(const hot *h) {
   return h->step->size <= bytes ? INT64_MAX : 0;
 }
 
+static void no_slot(hot *h, const char *why) {
+  const int64_t moved = atomic_load_explicit(&h->moved, memory_order_relaxed);
+  const bool later = why == ldg_jit_later && moved < INT64_MAX / 2;
+  atomic_store_explicit(&h->why, why, memory_order_relaxed);
+  atomic_store_explicit(&h->tell, later ? 2 * ldg_max(moved, WORTH_A_LOOK) : INT64_MAX, memory_order_relaxed);
+  if (later) atomic_store_explicit(&h->turn, 0, memory_order_release);
+}
+
 /* Whoever comes first makes the shape; all others go on. */
 static void attach(hot *h) {
   ldg_shape shape;
-  if (atomic_exchange_explicit(&h->turn, 1, memory_order_relaxed)) return;
+  ldg_slot *slot;
+  if (atomic_exchange_explicit(&h->turn, 1, memory_order_acquire)) return;
   h->most = most_at_once(h);
-  ldg_slot *slot = shape_of(h, &shape) ? ldg_jit_slot(&shape, gain_of(h)) : NULL;
-  atomic_store_explicit(&h->tell, slot ? ldg_jit_forced() ? 1 : TELL : INT64_MAX, memory_order_relaxed);
+  const char *why = shape_of(h, &shape) ? ldg_jit_slot(&shape, gain_of(h), atomic_load_explicit(&h->moved, memory_order_relaxed), &slot) : "it has too many fields";
+  if (why) { no_slot(h, why); return; }
+  atomic_store_explicit(&h->tell, ldg_jit_forced() ? 1 : TELL, memory_order_relaxed);
   atomic_store_explicit(&h->slot, slot, memory_order_release);
 }
 
@@ -165,7 +177,9 @@ static void tell(hot *h) {
   if (!slot) attach(h), slot = atomic_load_explicit(&h->slot, memory_order_acquire);
   if (!slot) return;
   const int64_t bytes = atomic_exchange_explicit(&h->moved, 0, memory_order_relaxed);
-  if (!ldg_jit_moved(slot, bytes)) atomic_store_explicit(&h->tell, INT64_MAX, memory_order_relaxed);
+  if (ldg_jit_moved(slot, bytes)) return;
+  adopt(h, slot);
+  atomic_store_explicit(&h->tell, INT64_MAX, memory_order_relaxed);
 }
 
 /* ---- wrapping ---- */
@@ -193,7 +207,7 @@ int ldg_jit_wrap(ldg_step *s, int dir) {
   if (!h) return LADING_ERR_NOMEM;
   h->below = s->job[dir].run, h->step = s, h->dir = dir;
   h->each = s->rep->psum ? 0 : s->each;
-  atomic_init(&h->kernel, NULL), atomic_init(&h->least, 1), atomic_init(&h->slot, NULL), atomic_init(&h->moved, 0), atomic_init(&h->turn, 0);
+  atomic_init(&h->kernel, NULL), atomic_init(&h->least, 1), atomic_init(&h->slot, NULL), atomic_init(&h->moved, 0), atomic_init(&h->turn, 0), atomic_init(&h->why, NULL);
   atomic_init(&h->tell, ldg_jit_forced() ? 1 : WORTH_A_LOOK);
   s->hot[dir] = h, s->job[dir].hot = h, s->job[dir].run = run;
   return LADING_OK;
@@ -204,8 +218,8 @@ void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {
   if (!h) return;
   const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
   ldg_text_add(t, "    %s: ", dir == LDG_PACK ? "pack" : "unpack");
-  if (!slot && atomic_load_explicit(&h->tell, memory_order_relaxed) == INT64_MAX)
-    ldg_text_add(t, "tier 1, a kernel would not be faster, or there is no room for its shape\n");
+  const char *why = atomic_load_explicit(&h->why, memory_order_relaxed);
+  if (!slot && why) ldg_text_add(t, "tier 1, %s\n", why);
   else if (!slot) ldg_text_add(t, "tier 1, %lld of %d bytes moved before its shape is looked at\n", (long long)atomic_load_explicit(&h->moved, memory_order_relaxed), WORTH_A_LOOK);
   else ldg_jit_explain(slot, t);
   if (slot && h->most < INT64_MAX) ldg_text_add(t, "      for less than %lld bytes at once\n", (long long)ldg_model_count(LDG_MODEL_STREAM));

@@ -197,6 +197,7 @@ START_TEST(long_messages_go_past_the_cache) {
   unsetenv("LADING_FORCE");
   sample *s = one_shape();
   ask(s->type);
+  ck_assert(settles(5));
   ck_assert_int_eq(count_text(s->type, "tier 2 from 1 iterations on"), 2);
   ck_assert_int_eq(count_text(s->type, "for less than 26000 bytes at once"), 2);
   memset(mem, 7, sizeof mem);
