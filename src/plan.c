@@ -157,7 +157,7 @@ static int both_ways(ldg_step *s, ldg_nest *n, bool ordered, const char *force) 
   int e = choose(s, LDG_PACK, force);
   if (!e) e = choose(s, LDG_UNPACK, force);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK && !e; dir++)
-    if (ldg_jit_lets(force)) e = ldg_jit_wrap(s, dir);
+    if (ldg_jit_lets(force)) ldg_jit_wrap(s, dir);
   return e;
 }
 

@@ -201,16 +201,14 @@ static bool may_pay(const ldg_step *s, int dir) {
   return fits(body) && (body->runs > 1 || body->size <= BLOCK_MAX) && (body != r || r->kind != LDG_BYTES);
 }
 
-int ldg_jit_wrap(ldg_step *s, int dir) {
-  if (!may_pay(s, dir)) return LADING_OK;
-  hot *h = ldg_alloc(sizeof *h);
-  if (!h) return LADING_ERR_NOMEM;
+void ldg_jit_wrap(ldg_step *s, int dir) {
+  hot *h = may_pay(s, dir) ? ldg_alloc(sizeof *h) : NULL;
+  if (!h) return; /* nor is it worth an error */
   h->below = s->job[dir].run, h->step = s, h->dir = dir;
   h->each = s->rep->psum ? 0 : s->each;
   atomic_init(&h->kernel, NULL), atomic_init(&h->least, 1), atomic_init(&h->slot, NULL), atomic_init(&h->moved, 0), atomic_init(&h->turn, 0), atomic_init(&h->why, NULL);
   atomic_init(&h->tell, ldg_jit_forced() ? 1 : WORTH_A_LOOK);
   s->hot[dir] = h, s->job[dir].hot = h, s->job[dir].run = run;
-  return LADING_OK;
 }
 
 void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {

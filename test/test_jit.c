@@ -3,6 +3,7 @@
 
 #include "gccjit/cut.h"
 #include "gccjit/helper/judge.h"
+#include "gccjit/helper/object.h"
 
 #include <sys/wait.h>
 
@@ -130,7 +131,7 @@ START_TEST(cuts_of_every_level) {
       if (items > 1) check_cuts(&k, (ldg_cut_way)way, items, text), together++;
     }
   }
-  ck_assert_int_gt(together, 0);
+  ck_assert_int_gt(together, 5);
 }
 END_TEST
 
@@ -149,6 +150,16 @@ static void forgets_a_byte(const char *src, char *dst, int64_t n, int64_t ss, in
   for (int64_t i = 0; i < n; i++) memcpy(dst + i * ds, src + i * ss, 91);
 }
 
+static volatile char seen;
+static void reads_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
+  honest(src, dst, n, ss, ds);
+  if (n == 3) seen = src[2 * ss + 92];
+}
+static void writes_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
+  honest(src, dst, n, ss, ds);
+  if (n == 3) *(volatile char *)(dst - 1) = 0;
+}
+
 /* In a process of its own, since the pages around what may be touched end it. */
 static bool refused(const char *text, ldg_kernel *kernel) {
   ldg_key k;
@@ -162,11 +173,53 @@ static bool refused(const char *text, ldg_kernel *kernel) {
 }
 
 START_TEST(wrong_kernels_are_refused) {
-  static ldg_kernel *const wrong[] = { swaps_strides, packs_only, unpacks_only, knows_one_stride, forgets_the_last, forgets_a_byte };
+  static ldg_kernel *const wrong[] = { swaps_strides, packs_only, unpacks_only, knows_one_stride, forgets_the_last, forgets_a_byte, reads_beyond, writes_beyond };
   ck_assert(!refused("v3 * 0>0:92", honest));
   ck_assert(!refused("v3 128,92 0>0:92", honest));
   for (int64_t i = 0; i < COUNT_OF(wrong); i++) ck_assert_msg(refused("v3 * 0>0:92", wrong[i]), "kernel %" PRId64 " was accepted", i);
   ck_assert_msg(refused("v3 -128,92 0>0:92", swaps_strides), "known strides are not tried");
+}
+END_TEST
+
+/* ---- objects ---- */
+
+/* Of exactly n bytes, so that it shows when more is read. */
+static char *first_bytes(const char *of, int64_t n) {
+  char *copy = ldg_alloc(n);
+  memcpy(copy, of, (size_t)n);
+  return copy;
+}
+
+static char *read_self(int64_t *n) {
+  struct stat st;
+  FILE *f = fopen("/proc/self/exe", "rb");
+  ck_assert_int_eq(fstat(fileno(f), &st), 0);
+  char *bytes = ldg_alloc(st.st_size);
+  *n = (int64_t)fread(bytes, 1, (size_t)st.st_size, f);
+  fclose(f);
+  return bytes;
+}
+
+/* A program that needs a linker is none, nor is what is no object, or part of one. */
+START_TEST(bad_objects_are_refused) {
+  rng r = rng_of(74);
+  int64_t entry, n;
+  char *self = read_self(&n);
+  const char *why = object_entry(self, n, "main", &entry);
+  ck_assert_msg(why && (strstr(why, "relocations") || strstr(why, "variables") || strstr(why, "moved")), "it is refused, for '%s'", why ? why : "nothing");
+  for (int64_t k = 0; k < n; k += rng_in(&r, 1, n / 20)) {
+    char *part = first_bytes(self, k);
+    ck_assert(object_entry(part, k, "main", &entry) != NULL);
+    ldg_free(part);
+  }
+  for (int i = 0; i < 2000; i++) {
+    const int64_t at = rng_in(&r, 0, 1) ? rng_in(&r, 4, 63) : n - rng_in(&r, 1, 4000); /* the header, and the table of sections */
+    self[at] ^= (char)(1 << rng_in(&r, 0, 7));
+    if (!object_entry(self, n, "main", &entry)) ck_assert(entry >= 0 && entry < n);
+  }
+  memset(self, 0, (size_t)n);
+  ck_assert(object_entry(self, n, "main", &entry) != NULL);
+  ldg_free(self);
 }
 END_TEST
 
@@ -208,6 +261,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range); /* the others are about all levels */
-  if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused);
-  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, every_range);
+  if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused);
+  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused, every_range);
 }
