@@ -12,26 +12,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static double now_ns(void) {
+double jit_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int by_size(const void *a, const void *b) {
-  const float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-typedef struct times { double median; float ns[1000000]; } times; /* shared with children */
-
-static double quantile(const float *sorted, int64_t n, double q) { return sorted[(int64_t)((double)(n - 1) * q)]; }
-
-static int in_a_child(int work(void *arg), void *arg) {
+int jit_in_a_child(int work(void *arg), void *arg) {
   int status = 1;
   fflush(NULL);
   const pid_t pid = fork();
@@ -63,9 +54,9 @@ static void call(const subject *s, int way, int dir) {
 }
 
 static double sample(const subject *s, int way, int dir, int64_t reps) {
-  const double start = now_ns();
+  const double start = jit_now();
   for (int64_t i = 0; i < reps; i++) call(s, way, dir);
-  return (now_ns() - start) / (double)reps;
+  return (jit_now() - start) / (double)reps;
 }
 
 static void time_ways(const subject *s, int dir, double out[WAYS]) {
@@ -100,9 +91,9 @@ static const char *verdict(const subject *s, int dir) {
 
 /* As a program would that moves the same data over and over: nothing is asked for but by the calls themselves. */
 static const char *call_until_verdict(const subject *s, int dir) {
-  const double start = now_ns();
+  const double start = jit_now();
   const char *v = NULL;
-  while (!v && now_ns() - start < PATIENCE_NS) {
+  while (!v && jit_now() - start < PATIENCE_NS) {
     for (int k = 0; k < FIRST_CALLS; k++) call(s, KERNEL, dir);
     v = verdict(s, dir);
   }
@@ -131,92 +122,6 @@ static int gains(void *arg) {
   return 0;
 }
 
-/* ---- commit: with kernels switched on and off ---- */
-
-enum { COMMITS = 100000, TURNS = 7 };
-
-/* Structs and nests, all different, of the kinds that are wrapped and of others. */
-static int make_type(int64_t i, lading_type **t) {
-  const int64_t at[] = { 0, 8 + i % 97, 200 + i / 97 }, len[] = { 3, 5, 9 };
-  if (i % 2) return lading_type_hvector(100, 16 + i % 61, 100 + i, lading_elem_type(LADING_BYTE), t);
-  return lading_type_hindexed(3, len, at, lading_elem_type(LADING_BYTE), t);
-}
-
-typedef struct task { const char *jit; times *x; } task;
-
-static int commit_all(void *arg) {
-  const task *c = arg;
-  setenv("LADING_JIT", c->jit, 1);
-  for (int64_t i = 0; i < COMMITS; i++) {
-    lading_type *t;
-    if (make_type(i, &t)) return 1;
-    const double start = now_ns();
-    const int e = lading_type_commit(t);
-    c->x->ns[i] = (float)(now_ns() - start);
-    lading_type_free(t);
-    if (e) return 1;
-  }
-  return 0;
-}
-
-/* Off and on in turns; the medians of the turns' quantiles. */
-static int time_commits(const char *helper, times *x) {
-  double q50[2][TURNS], q99[2][TURNS];
-  int bad = 0;
-  for (int turn = 0; turn < TURNS; turn++)
-    for (int on = 0; on < 2; on++) {
-      bad |= in_a_child(commit_all, &(task){ on ? helper : "off", x });
-      qsort(x->ns, COMMITS, sizeof *x->ns, by_size);
-      q50[on][turn] = quantile(x->ns, COMMITS, 0.5), q99[on][turn] = quantile(x->ns, COMMITS, 0.99);
-    }
-  for (int on = 0; on < 2; on++)
-    printf("%d commits, %-4s median %5.0f ns, p99 %5.0f ns\n", COMMITS, on ? "on:" : "off:", sampler_stats(q50[on], TURNS).ns, sampler_stats(q99[on], TURNS).ns);
-  return bad;
-}
-
-/* ---- waiting: calls while kernels are compiled ---- */
-
-enum { CALLS = 1000000, QUEUE = 100 };
-
-/* Kernels of many shapes are asked for. */
-static int ask_for_many(void) {
-  for (int64_t i = 0; i < QUEUE; i++) {
-    lading_type *t;
-    const ldg_plan *p;
-    const int e = lading_type_hindexed(2, (const int64_t[]){ 1 + i, 7 }, (const int64_t[]){ 0, 200 }, lading_elem_type(LADING_BYTE), &t);
-    if (e || ldg_api_plan(t, &p)) return 1;
-    ldg_jit_warm(p);
-  }
-  return 0;
-}
-
-/* 10^6 calls. Some ask whether something is ready, as jobs in tier 1 do now and then, so that the helper always has work. */
-static int call_all(void *arg) {
-  task *c = arg;
-  subject s;
-  setenv("LADING_JIT", c->jit, 1);
-  hand_jit few = hand_jit_table[1];
-  few.count = 100;
-  if (!open_subject(&s, &few) || (strcmp(c->jit, "off") != 0 && ask_for_many())) return 1;
-  const int64_t all = s.h->count * s.h->size;
-  const double begin = now_ns();
-  double busy = begin;
-  for (int64_t i = 0; i < CALLS; i++) {
-    const double start = now_ns();
-    lading_pack(s.type, s.h->count, s.mem, s.packed, 0, all);
-    if (i % 64 == 0 && !ldg_jit_settled()) busy = start;
-    c->x->ns[i] = (float)(now_ns() - start);
-  }
-  qsort(c->x->ns, CALLS, sizeof *c->x->ns, by_size);
-  if (c->x->median == 0) c->x->median = quantile(c->x->ns, CALLS, 0.5);
-  int64_t slow = 0;
-  for (int64_t i = 0; i < CALLS; i++) slow += c->x->ns[i] > 2 * c->x->median;
-  printf("%d calls, %-4s median %5.0f ns, p99 %5.0f, p99.9 %6.0f, p99.99 %7.0f, most %8.0f; %" PRId64 " beyond twice the median of off; compiling for %.1f of %.1f s\n", CALLS,
-         strcmp(c->jit, "off") ? "on:" : "off:", quantile(c->x->ns, CALLS, 0.5), quantile(c->x->ns, CALLS, 0.99), quantile(c->x->ns, CALLS, 0.999),
-         quantile(c->x->ns, CALLS, 0.9999), (double)c->x->ns[CALLS - 1], slow, (busy - begin) * 1e-9, (now_ns() - begin) * 1e-9);
-  return 0;
-}
-
 /* ---- a second process: what a kernel in the cache takes to load ---- */
 
 static int time_load(void *arg) {
@@ -227,10 +132,10 @@ static int time_load(void *arg) {
   (void)arg;
   if (!x.level->lane || x.level->lane == 4) x.shape.stride[0] = x.shape.stride[1] = 0;
   if (!ldg_key_print(&x, key)) return 1;
-  const double start = now_ns();
+  const double start = jit_now();
   why = ldg_cache_load(key, &k);
   if (why) return fprintf(stderr, "lbench: the cache: %s: %s\n", key, why), 1;
-  printf("first load of a kernel in a process: %.0f us\n", (now_ns() - start) * 1e-3);
+  printf("first load of a kernel in a process: %.0f us\n", (jit_now() - start) * 1e-3);
   return 0;
 }
 
@@ -251,12 +156,11 @@ static int clear_cache(void *arg) {
 int jit_time(const char *helper) {
   char folder[] = "/tmp/lbench-jit-XXXXXX";
   void *path = (void *)(uintptr_t)helper;
-  times *x = mmap(NULL, sizeof *x, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (x == MAP_FAILED || !mkdtemp(folder) || setenv("LADING_CACHE", folder, 1)) return 1;
-  int bad = in_a_child(gains, path) || in_a_child(fill_cache, path) || in_a_child(time_load, NULL) || time_commits(helper, x);
-  bad = in_a_child(clear_cache, path) || bad;
-  bad = bad || in_a_child(call_all, &(task){ "off", x }) || in_a_child(call_all, &(task){ helper, x });
-  bad = in_a_child(clear_cache, path) || bad;
+  if (!mkdtemp(folder) || setenv("LADING_CACHE", folder, 1)) return 1;
+  int bad = jit_in_a_child(gains, path) || jit_in_a_child(fill_cache, path) || jit_in_a_child(time_load, NULL);
+  bad = jit_in_a_child(clear_cache, path) || bad;
+  bad = bad || jit_waits(helper);
+  bad = jit_in_a_child(clear_cache, path) || bad;
   if (chdir(folder) == 0) unlink(".lock");
   rmdir(folder);
   return bad;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static _Atomic int here;        /* the process whose attendant there is: that of a parent is not in a child of fork */
+static _Atomic bool here;       /* an attendant is */
 static char **environment;      /* for the attendant */
 static _Atomic int64_t cost = 60000000; /* until one was measured */
 static int failures;            /* helpers in a row that left nothing */
@@ -148,7 +148,7 @@ static void *attend(void *none) {
     if ((e = ldg_slot_entry(i)) && ldg_slot_state(e) == LDG_SLOT_BUILDING) set_state(e, LDG_SLOT_WANTED);
   while (turn()) { }
   ldg_free(environment);
-  atomic_store_explicit(&here, 0, memory_order_release);
+  atomic_store_explicit(&here, false, memory_order_release);
   return none;
 }
 
@@ -170,11 +170,17 @@ static bool start(void) {
   return good;
 }
 
-bool ldg_attended(void) { return atomic_load_explicit(&here, memory_order_acquire) == (int)getpid(); }
+bool ldg_attended(void) { return atomic_load_explicit(&here, memory_order_acquire); }
+
+/* Of a fork's child, where there is none. */
+static void nobody_here(void) { atomic_store_explicit(&here, false, memory_order_relaxed); }
 
 void ldg_attend(void) {
-  const int me = (int)getpid();
-  int old = atomic_load_explicit(&here, memory_order_acquire);
-  if (old == me || !atomic_compare_exchange_strong_explicit(&here, &old, me, memory_order_acquire, memory_order_relaxed)) return;
-  if (!start()) atomic_store_explicit(&here, 0, memory_order_release);
+  static _Atomic bool registered;
+  bool none = false;
+  if (ldg_attended() || !atomic_compare_exchange_strong_explicit(&here, &none, true, memory_order_acquire, memory_order_relaxed)) return;
+  bool good = atomic_exchange_explicit(&registered, true, memory_order_relaxed) || !pthread_atfork(NULL, NULL, nobody_here);
+  if (good) good = start();
+  else atomic_store_explicit(&registered, false, memory_order_relaxed);
+  if (!good) atomic_store_explicit(&here, false, memory_order_release);
 }
