@@ -46,3 +46,31 @@ const hand_jit hand_jit_table[] = {
   { "wrf_rows_23_floats", "resized(contiguous(23,float),0,128)", 192, 92, 128, { wrf_pack, wrf_unpack } },
 };
 const int hand_jit_rows = sizeof hand_jit_table / sizeof hand_jit_table[0];
+
+/* ---- copies: X(from, to, length) ---- */
+
+#define COPY_FIELD(from, to, len) memcpy(dst + (to), src + (from), (len));
+#define COPY_LOOP(name, fields, from, to)                                                                       \
+  static void name(const char *restrict src, char *restrict dst, int64_t count) {                               \
+    for (; count > 0; count--, src += (from), dst += (to)) { fields(COPY_FIELD) }                               \
+  }
+
+#define IDC_WIDER(X) X(0, 0, 4) X(8, 16, 8) X(16, 24, 1)
+COPY_LOOP(idc_wider, IDC_WIDER, 24, 32)
+#define TWELVE_CLOSER(X)                                                                                        \
+  X(0, 0, 4) X(8, 8, 8) X(16, 16, 1) X(20, 17, 3) X(32, 24, 8) X(40, 32, 4) X(48, 36, 4) X(56, 40, 8) X(64, 48, 5) X(72, 56, 4) X(80, 60, 4) X(88, 64, 8)
+COPY_LOOP(twelve_closer, TWELVE_CLOSER, 96, 88)
+#define PAIRS_CLOSER(X) X(0, 0, 8) X(12, 8, 8) X(28, 24, 8) X(48, 32, 8) X(68, 48, 8) X(84, 64, 8)
+COPY_LOOP(pairs_closer, PAIRS_CLOSER, 96, 80)
+#define SIX(X) X(0, 0, 4) X(8, 8, 4) X(12, 16, 4) X(20, 24, 4) X(28, 32, 4) X(32, 40, 4)
+COPY_LOOP(six_floats, SIX, 40, 48)
+
+const hand_jit_copy hand_jit_copies[] = {
+  { "copy_int_double_char", { "struct([1,1,1],[0,8,16],[int,double,char])", "resized(struct([1,1,1],[0,16,24],[int,double,char]),0,32)" }, 1000, 13, { 24, 32 }, idc_wider },
+  { "copy_12_mixed", { "struct([1,1,1,3,1,2,1,1,5,1,1,1],[0,8,16,20,32,40,48,56,64,72,80,88],[int,double,char,char,double,int16,int,double,char,int,float,double])",
+    "resized(struct([1,1,1,3,1,2,1,1,5,1,1,1],[0,8,16,17,24,32,36,40,48,56,60,64],[int,double,char,char,double,int16,int,double,char,int,float,double]),0,88)" },
+    200, 61, { 96, 88 }, twelve_closer },
+  { "copy_6_pairs", { "resized(indexed_block(2,[0,3,7,12,17,21],int),0,96)", "resized(indexed_block(2,[0,2,6,8,12,16],int),0,80)" }, 250, 48, { 96, 80 }, pairs_closer },
+  { "copy_6_floats", { "resized(indexed_block(1,[0,2,3,5,7,8],float),0,40)", "resized(vector(6,1,2,float),0,48)" }, 500, 24, { 40, 48 }, six_floats },
+};
+const int hand_jit_copies_n = sizeof hand_jit_copies / sizeof hand_jit_copies[0];

@@ -11,6 +11,15 @@ typedef struct hand_jit {
   void (*move[2])(char *mem, char *packed, int64_t count);   /* pack, unpack */
 } hand_jit;
 
+/* From one layout to another. */
+typedef struct hand_jit_copy {
+  const char *name, *type[2];
+  int64_t count, size, extent[2];
+  void (*move)(const char *src, char *dst, int64_t count);
+} hand_jit_copy;
+
+extern const hand_jit_copy hand_jit_copies[];
+extern const int hand_jit_copies_n;
 extern const hand_jit hand_jit_table[];
 extern const int hand_jit_rows;
 

@@ -100,6 +100,10 @@ static const char *call_until_verdict(const subject *s, int dir) {
   return v ? v : "not asked for";
 }
 
+static void print_row(const char *name, const char *what, double bytes, const double ns[WAYS], const char *kernel) {
+  printf("%-24s %-7s %9.1f %9.1f %9.1f %9.2f %9.2f  %s\n", name, what, bytes / ns[TIER1], bytes / ns[KERNEL], bytes / ns[HAND], ns[TIER1] / ns[KERNEL], ns[HAND] / ns[KERNEL], kernel);
+}
+
 static int gains(void *arg) {
   double ratio[2] = { 0, 0 };
   setenv("LADING_JIT", arg, 1);
@@ -112,13 +116,75 @@ static int gains(void *arg) {
       if (!open_subject(&s, h)) return 1;
       const char *kernel = call_until_verdict(&s, dir);
       time_ways(&s, dir, ns);
-      const double bytes = (double)(h->count * h->size);
-      printf("%-24s %-7s %9.1f %9.1f %9.1f %9.2f %9.2f  %s\n", h->name, dir == LDG_PACK ? "pack" : "unpack", bytes / ns[TIER1], bytes / ns[KERNEL], bytes / ns[HAND],
-             ns[TIER1] / ns[KERNEL], ns[HAND] / ns[KERNEL], kernel);
+      print_row(h->name, dir == LDG_PACK ? "pack" : "unpack", (double)(h->count * h->size), ns, kernel);
       ratio[0] += log(ns[TIER1] / ns[KERNEL]), ratio[1] += log(ns[HAND] / ns[KERNEL]);
       ldg_plan_release(s.tier1), lading_type_free(s.type), ldg_free(s.mem), ldg_free(s.packed);
     }
   printf("geometric means: %.2f times tier 1, %.2f times the hand-written loop\n", exp(ratio[0] / (2 * hand_jit_rows)), exp(ratio[1] / (2 * hand_jit_rows)));
+  return 0;
+}
+
+/* ---- copies ---- */
+
+typedef struct pair { const hand_jit_copy *h; lading_type *type[2]; const ldg_plan *tier1[2]; char *mem[2]; } pair;
+
+static bool open_pair(pair *p, const hand_jit_copy *h) {
+  const ldg_plan *plan;
+  p->h = h;
+  for (int k = 0; k < 2; k++) {
+    p->mem[k] = bench_alloc(h->count * h->extent[k]);
+    if (!p->mem[k] || lading_type_parse(h->type[k], &p->type[k]) || ldg_api_plan(p->type[k], &plan)) return false;
+    if (ldg_plan_forced(plan->layout, plan->extent, "tier1", &p->tier1[k])) return false;
+  }
+  return true;
+}
+
+static void copy_tier1(const pair *p, int64_t bytes) {
+  const ldg_side src = { p->tier1[0]->layout->rep, p->h->count, p->tier1[0]->extent, p->mem[0] };
+  const ldg_side dst = { p->tier1[1]->layout->rep, p->h->count, p->tier1[1]->extent, p->mem[1] };
+  ldg_exec_move(p->tier1[0], &src, p->tier1[1], &dst, 0, bytes);
+}
+
+static double time_copies(const pair *p, int way, int64_t reps) {
+  const int64_t bytes = p->h->count * p->h->size;
+  const double start = jit_now();
+  for (int64_t i = 0; i < reps; i++) {
+    if (way == HAND) p->h->move(p->mem[0], p->mem[1], p->h->count);
+    else if (way == TIER1) copy_tier1(p, bytes);
+    else lading_copy(p->type[0], p->h->count, p->mem[0], p->type[1], p->h->count, p->mem[1], 0, bytes);
+    __asm__ volatile("" ::: "memory");
+  }
+  return (jit_now() - start) / (double)reps;
+}
+
+static const char *copy_until_kernel(const pair *p) {
+  static char text[1 << 16];
+  const char *line = NULL;
+  for (const double start = jit_now(); !line && jit_now() - start < PATIENCE_NS;) {
+    time_copies(p, KERNEL, FIRST_CALLS);
+    lading_explain(p->type[0], p->h->count, text, sizeof text);
+    line = strstr(text, "copies to plan");
+    line = line && strstr(line, ": tier 2") ? "yes" : NULL;
+  }
+  return line ? line : "none used";
+}
+
+static int copy_gains(void *arg) {
+  setenv("LADING_JIT", arg, 1);
+  double ratio[2] = { 0, 0 };
+  for (int i = 0; i < hand_jit_copies_n; i++) {
+    pair p;
+    double ns[WAYS][SAMPLES];
+    if (!open_pair(&p, &hand_jit_copies[i])) return 1;
+    const char *kernel = copy_until_kernel(&p);
+    for (int k = 0; k < SAMPLES; k++)
+      for (int w = 0; w < WAYS; w++) ns[w][k] = time_copies(&p, w, 64);
+    const double median[WAYS] = { sampler_stats(ns[TIER1], SAMPLES).ns, sampler_stats(ns[KERNEL], SAMPLES).ns, sampler_stats(ns[HAND], SAMPLES).ns };
+    print_row(p.h->name, "copy", (double)(p.h->count * p.h->size), median, kernel);
+    ratio[0] += log(median[TIER1] / median[KERNEL]), ratio[1] += log(median[HAND] / median[KERNEL]);
+    for (int k = 0; k < 2; k++) ldg_plan_release(p.tier1[k]), lading_type_free(p.type[k]), ldg_free(p.mem[k]);
+  }
+  printf("geometric means of copies: %.2f times tier 1, %.2f times the hand-written loop\n", exp(ratio[0] / hand_jit_copies_n), exp(ratio[1] / hand_jit_copies_n));
   return 0;
 }
 
@@ -157,7 +223,7 @@ int jit_time(const char *helper) {
   char folder[] = "/tmp/lbench-jit-XXXXXX";
   void *path = (void *)(uintptr_t)helper;
   if (!mkdtemp(folder) || setenv("LADING_CACHE", folder, 1)) return 1;
-  int bad = jit_in_a_child(gains, path) || jit_in_a_child(fill_cache, path) || jit_in_a_child(time_load, NULL);
+  int bad = jit_in_a_child(gains, path) || jit_in_a_child(copy_gains, path) || jit_in_a_child(fill_cache, path) || jit_in_a_child(time_load, NULL);
   bad = jit_in_a_child(clear_cache, path) || bad;
   bad = bad || jit_waits(helper);
   bad = jit_in_a_child(clear_cache, path) || bad;

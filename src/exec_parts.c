@@ -4,6 +4,7 @@
 #include "exec.h"
 #include "exec_range.h"
 #include "nest_tree.h"
+#include "plan_pair.h"
 
 enum { PART_MIN = 1024 };  /* bytes: smaller entries are not worth to be looked at one by one, since each takes up to 200 ns */
 enum { TILE = 16 << 10 };  /* bytes, on the stack */
@@ -99,13 +100,25 @@ static void by_parts(move *m, int64_t lo, int64_t hi) {
   zip(m, done, hi);
 }
 
+static void without_kernel(move *m, int64_t lo, int64_t hi) {
+  if (lo == hi || ldg_exec_nest(&m->chain, m->src, m->dst, lo, hi)) return;
+  if (ldg_rep_repeat_in(&m->sr, m->src->count, m->src->extent, m->src->rep) || ldg_rep_repeat_in(&m->dr, m->dst->count, m->dst->extent, m->dst->rep)) return;
+  by_parts(m, lo, hi);
+}
+
+static void both_sides(move *m, int64_t lo, int64_t hi) {
+  const ldg_items src = { m->sp, m->src->count, m->src->base }, dst = { m->dp, m->dst->count, m->dst->base };
+  int64_t from = hi, to = hi;
+  ldg_pair_copy(&src, &dst, lo, hi, &from, &to);
+  without_kernel(m, lo, from);
+  without_kernel(m, to, hi);
+}
+
 void ldg_exec_move(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
   move m;
   m.sp = sp, m.dp = dp, m.src = src, m.dst = dst, m.chain.made = false;
   if (lo == hi) return;
   if (ldg_side_is_run(src)) ldg_exec(dp, dst->count, LDG_UNPACK, dst->base, ldg_at(src->base, src->rep->first + lo), lo, hi);
   else if (ldg_side_is_run(dst)) ldg_exec(sp, src->count, LDG_PACK, src->base, ldg_at(dst->base, dst->rep->first + lo), lo, hi);
-  else if (ldg_exec_nest(&m.chain, src, dst, lo, hi)) return;
-  else if (ldg_rep_repeat_in(&m.sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&m.dr, dst->count, dst->extent, dst->rep)) return;
-  else by_parts(&m, lo, hi);
+  else both_sides(&m, lo, hi);
 }

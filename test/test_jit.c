@@ -1,5 +1,6 @@
 /* jit: keys, cuts, and kernels of every level on every range. Cuts are tried for all levels; kernels are compiled for LADING_ISA. */
 #include "jit_tools.h"
+#include "sides.h"
 
 #include "gccjit/cut.h"
 #include "gccjit/helper/judge.h"
@@ -259,8 +260,55 @@ START_TEST(every_range) {
 }
 END_TEST
 
+/* Sides whose bodies have the same bytes, or multiples of some, at other places; around them loops that end together, or do not. */
+static sample *partner(rng *r, int64_t each, int64_t of, bool looped) {
+  int64_t at[64], len[64], n = 0, p = rng_in(r, 0, 3), left = each * of;
+  for (; left > 0; n++, p += rng_in(r, 1, 5)) {
+    len[n] = n == 40 ? left : least(left, rng_in(r, 1, 17));
+    at[n] = p, p += len[n], left -= len[n];
+  }
+  for (int64_t i = n - 1; i > 0 && rng_in(r, 0, 3) == 0; i--) {
+    const int64_t k = rng_in(r, 0, i), t = at[i];
+    if (len[i] == len[k]) at[i] = at[k], at[k] = t;
+  }
+  sample *s = s_resized(s_hindexed(n, len, at, s_elem(LADING_BYTE)), 0, p);
+  return !looped ? s : s_resized(s_hvector(rng_in(r, 1, 7) * 6, 1, p + rng_in(r, 0, 9), s), 0, 60 * p + 1000);
+}
+
+static bool is_copied_by_kernel(const lading_type *t) {
+  static char text[1 << 16];
+  ck_assert_int_gt(lading_explain(t, 1, text, sizeof text), 0);
+  const char *line = strstr(text, "copies to plan");
+  return line && strstr(line, ": tier 2") && strstr(line, ": tier 2") < strchr(line, '\n');
+}
+
+START_TEST(every_copy) {
+  enum { PAIRS = TEST_ASAN || TEST_TSAN ? 6 : 12 };
+  rng r = rng_of(75);
+  sample *s[PAIRS], *d[PAIRS];
+  int64_t n[PAIRS][2];
+  int used = 0;
+  char *cache = own_cache(helper_path());
+  for (int i = 0; i < PAIRS; i++) {
+    const int64_t each = rng_in(&r, 5, 40);
+    s[i] = partner(&r, each, rng_in(&r, 1, 3), i % 3 == 1), d[i] = partner(&r, each, rng_in(&r, 1, 2), i % 4 == 1);
+    n[i][0] = rng_in(&r, 20, 90), n[i][1] = rng_in(&r, 20, 90);
+    for (int k = 0; k < 3; k++) check_copy(s[i], n[i][0], d[i], n[i][1], &r); /* which asks, each time a little more */
+    settles(60);
+  }
+  for (int i = 0; i < PAIRS; i++) {
+    check_copy(s[i], n[i][0], d[i], n[i][1], &r), settles(60);
+    used += is_copied_by_kernel(s[i]->type);
+    for (int k = 0; k < 8; k++) check_copy(s[i], rng_in(&r, 1, 90), d[i], rng_in(&r, 1, 90), &r);
+    sample_free(s[i]), sample_free(d[i]);
+  }
+  ck_assert_msg(used >= 2, "%d kernels were used", used);
+  drop_cache(cache);
+}
+END_TEST
+
 int main(int argc, char **argv) {
-  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range); /* the others are about all levels */
+  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_copy); /* the others are about all levels */
   if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused);
-  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused, every_range);
+  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused, every_range, every_copy);
 }
