@@ -10,17 +10,22 @@
 /* len bytes from src to dst, both counted from the places of the iteration. */
 typedef struct ldg_field { int64_t src, dst, len; } ldg_field;
 
+/* What becomes of elements that meet. Whole numbers wrap, so their sign makes no difference. */
+typedef enum ldg_how { LDG_MOVE, LDG_SUM, LDG_PROD, LDG_AND, LDG_OR, LDG_XOR } ldg_how;
+typedef struct ldg_reduce { ldg_how how; bool floats; int size; } ldg_reduce; /* bytes of an element; 1 of a move */
+
 #define LDG_SHAPE_FIELDS 64
 #define LDG_SHAPE_BYTES 2048
 /* An iteration: at most so many fields with at most so many bytes. Their destinations are distinct, also those of different
  * iterations. src and dst of all fields are >= 0, the least of each is 0. */
 typedef struct ldg_shape {
+  ldg_reduce reduce;   /* fields are whole elements */
   int64_t stride[2];   /* source, destination: of the loop; { 0, 0 } when the kernel gets them as arguments */
   int n;
   ldg_field field[LDG_SHAPE_FIELDS];
 } ldg_shape;
 
-/* n iterations from src to dst. */
+/* n iterations from src to dst: moves, or destination elements become how(source, destination). */
 typedef void ldg_kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride);
 
 typedef struct ldg_slot {

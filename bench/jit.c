@@ -194,7 +194,7 @@ static int time_load(void *arg) {
   const char *why;
   ldg_cache_kernel k;
   char key[LDG_KEY_MAX];
-  ldg_key x = { .level = ldg_jit_level_of(ldg_cpu_isa(), strlen(ldg_cpu_isa())), .shape = { .stride = { 24, 13 }, .n = 2, .field = { { 0, 0, 4 }, { 8, 4, 9 } } } };
+  ldg_key x = { .level = ldg_jit_level_of(ldg_cpu_isa(), strlen(ldg_cpu_isa())), .shape = { .reduce.size = 1, .stride = { 24, 13 }, .n = 2, .field = { { 0, 0, 4 }, { 8, 4, 9 } } } };
   (void)arg;
   if (!x.level->lane || x.level->lane == 4) x.shape.stride[0] = x.shape.stride[1] = 0;
   if (!ldg_key_print(&x, key)) return 1;

@@ -172,7 +172,7 @@ static int first_sights(void *arg) {
   double ns[2][SIGHTS];
   setenv("LADING_JIT", arg, 1);
   for (int i = 0; i < 2 * SIGHTS; i++) {
-    ldg_shape shape = { .n = 3, .field = { { 0, 0, 1 + i % 50 }, { 64, 64, 5 + i / 50 }, { 80, 80, 4 } } };
+    ldg_shape shape = { .reduce.size = 1, .n = 3, .field = { { 0, 0, 1 + i % 50 }, { 64, 64, 5 + i / 50 }, { 80, 80, 4 } } };
     ldg_slot *slot;
     if (i % 2 == 0) while (!ldg_jit_settled()) nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
     const double start = jit_now();

@@ -109,7 +109,7 @@ static void without_kernel(move *m, int64_t lo, int64_t hi) {
 static void both_sides(move *m, int64_t lo, int64_t hi) {
   const ldg_items src = { m->sp, m->src->count, m->src->base }, dst = { m->dp, m->dst->count, m->dst->base };
   int64_t from = hi, to = hi;
-  ldg_pair_copy(&src, &dst, lo, hi, &from, &to);
+  ldg_pair_run(&src, &dst, NULL, lo, hi, &from, &to);
   without_kernel(m, lo, from);
   without_kernel(m, to, hi);
 }

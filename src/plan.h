@@ -5,6 +5,7 @@
 
 #include "../backends/backend.h"
 #include "layout.h"
+#include "plan_hot.h"
 
 enum { LDG_PACK, LDG_UNPACK }; /* memory side to packed side, and back */
 
@@ -26,9 +27,6 @@ struct ldg_step {
   ldg_job job[2];              /* by direction: whole iterations */
 };
 
-typedef struct ldg_pair ldg_pair;
-#define LDG_PAIRS 4
-
 typedef struct ldg_plan {
   ldg_memo_entry entry;        /* interned by (layout, extent) */
   const ldg_layout *layout;
@@ -39,7 +37,7 @@ typedef struct ldg_plan {
   int64_t easy[2];             /* so many items of a whole message, by direction, need no check and no thought: many.job[] runs them */
   _Atomic int64_t grain;       /* ldg_plan_grain when it was asked for, else 0 */
   uint64_t serial;             /* no other plan in the process ever has it */
-  _Atomic(ldg_pair *) pair[LDG_PAIRS]; /* what plan_pair.h knows of plans that this one was copied to */
+  ldg_pair pair[LDG_PAIRS];
   ldg_step one, many;          /* one item; any number of items: a repeat whose count is the caller's */
   ldg_rep many_rep;
 } ldg_plan;

@@ -81,6 +81,7 @@ static bool shape_of(hot *h, ldg_shape *s) {
   }
   h->loops = loops;
   for (int i = 0; i < loops; i++) h->dim[i] = outer[loops - 1 - i];
+  s->reduce = (ldg_reduce){ .size = 1 };
   s->n = 0, s->stride[0] = loops ? h->dim[0].src : 0, s->stride[1] = loops ? h->dim[0].dst : 0;
   if (!ldg_hot_fits(r) || ldg_rep_walk(r, 0, r->size, add_piece, &(pieces){ s, h->dir })) return false;
   ldg_hot_settle(s, h->at);

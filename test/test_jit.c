@@ -19,8 +19,11 @@ static ldg_key random_key(rng *r) {
   const char *level = level_names[rng_in(r, 0, COUNT_OF(level_names) - 1)];
   ldg_key k = { .level = ldg_jit_level_of(level, strlen(level)) };
   ldg_shape *s = &k.shape;
+  const ldg_how how = rng_in(r, 0, 2) ? LDG_MOVE : (ldg_how)rng_in(r, LDG_SUM, LDG_XOR);
+  const bool floats = how && how <= LDG_PROD && rng_in(r, 0, 1);
+  s->reduce = (ldg_reduce){ how, floats, !how ? 1 : floats ? 4 << rng_in(r, 0, 1) : 1 << rng_in(r, 0, 3) };
   int64_t end[2] = { 0, 0 }, lo[2] = { INT64_MAX, INT64_MAX }, bytes = 0;
-  const int64_t width = rng_in(r, 0, 1) ? 4 : 1, most = rng_in(r, 0, 3) ? 20 : 150, far = rng_in(r, 0, 9) ? 9 : 700, jump = rng_in(r, 0, 9) ? 0 : rng_in(r, 1, 5);
+  const int64_t width = how ? s->reduce.size : rng_in(r, 0, 1) ? 4 : 1, most = rng_in(r, 0, 3) ? 20 : 150, far = rng_in(r, 0, 9) ? 9 : 700, jump = rng_in(r, 0, 9) ? 0 : rng_in(r, 1, 5);
   for (const int64_t n = rng_in(r, 1, rng_in(r, 0, 1) ? 6 : LDG_SHAPE_FIELDS); s->n < n && bytes < LDG_SHAPE_BYTES - width * most; s->n++) {
     ldg_field *f = &s->field[s->n];
     f->len = width * rng_in(r, 1, most), bytes += f->len;
@@ -57,7 +60,8 @@ END_TEST
 
 START_TEST(keys_refused) {
   static const char *const bad[] = { "", "v3", "v3 ", "v3 *", "v9 * 0>0:4", "v3 * 0>0:0", "v3 * 0>0:4 ", "v3 * 00>0:4", "v3 * 1>0:4", "v3 * 0>1:4", "v3 * 0>0:4 4>2:4",
-                                     "v3 0,0 0>0:4", "v3 -0,4 0>0:4", "v3 * 0>0:9999999", "v3 * 0>0:2049", "v3 * 0>0:4x", "v3 * -1>0:4", "v3 4 0>0:4", "v3  * 0>0:4" };
+                                     "v3 0,0 0>0:4", "v3 -0,4 0>0:4", "v3 * 0>0:9999999", "v3 * 0>0:2049", "v3 * 0>0:4x", "v3 * -1>0:4", "v3 4 0>0:4", "v3  * 0>0:4",
+                                     "v3 sum * 0>0:4", "v3 sum.f2 * 0>0:4", "v3 and.f4 * 0>0:4", "v3 sum.f8 * 0>0:4", "v3 sum.i3 * 0>0:3", "v3 max.i4 * 0>0:4", "v3 sum.i4* 0>0:4" };
   ldg_key k;
   for (int64_t i = 0; i < COUNT_OF(bad); i++) ck_assert_msg(!ldg_key_read(bad[i], &k), "'%s' was taken", bad[i]);
   ck_assert(ldg_key_read("v3 * 0>0:4", &k));
@@ -114,8 +118,8 @@ static void check_cuts(const ldg_key *k, ldg_cut_way way, int64_t items, const c
     }
   ck_assert_msg(memcmp(to_side, want_side, SIDE) == 0, "%s: the cuts of %" PRId64 " iterations move other bytes", text, items);
   bool stray = false;
-  for (int64_t i = 0; i < SIDE; i++) stray |= wrote[i] > 0 && wrote[i] <= 128;
-  ck_assert_msg(!stray, "%s: writes bytes that are not its own", text);
+  for (int64_t i = 0; i < SIDE; i++) stray |= (wrote[i] > 0 && wrote[i] <= 128) || (k->shape.reduce.how && wrote[i] > 129);
+  ck_assert_msg(!stray, "%s: writes bytes that are not its own, or reduces twice", text);
 }
 
 START_TEST(cuts_of_every_level) {
@@ -283,7 +287,7 @@ static bool is_copied_by_kernel(const lading_type *t) {
 }
 
 START_TEST(every_copy) {
-  enum { PAIRS = TEST_ASAN || TEST_TSAN ? 6 : 12 };
+  enum { PAIRS = TEST_ASAN || TEST_TSAN ? 4 : 8 };
   rng r = rng_of(75);
   sample *s[PAIRS], *d[PAIRS];
   int64_t n[PAIRS][2];
@@ -307,8 +311,93 @@ START_TEST(every_copy) {
 }
 END_TEST
 
+/* ---- reductions ---- */
+
+typedef struct reducer { lading_type *t; int64_t count, span; char *mem; } reducer; /* t NULL: packed */
+
+/* Fields of some elements each, at any bytes. */
+static reducer reducer_of(rng *r, lading_elem e, int64_t elements, int64_t count) {
+  int64_t at[32], len[32], n = 0, p = 0, size;
+  lading_type *t;
+  reducer d = { .count = count };
+  ck_assert_int_eq(lading_type_size(lading_elem_type(e), &size), LADING_OK);
+  for (int64_t left = elements; left > 0; n++) {
+    len[n] = n == 20 ? left : least(left, rng_in(r, 1, 12)), at[n] = p += rng_in(r, 0, 9);
+    p += len[n] * size, left -= len[n];
+  }
+  ck_assert_int_eq(lading_type_hindexed(n, len, at, lading_elem_type(e), &t), LADING_OK);
+  ck_assert_int_eq(lading_type_resized(t, 0, p + rng_in(r, 0, 3), &d.t), LADING_OK);
+  lading_type_free(t);
+  d.span = count * (p + 3) + 64, d.mem = ldg_alloc(d.span);
+  return d;
+}
+static reducer packed_of(int64_t bytes) { return (reducer){ NULL, bytes, bytes, ldg_alloc(bytes) }; }
+static void reducer_free(reducer *d) { lading_type_free(d->t), ldg_free(d->mem); }
+
+/* No NaNs: which of two comes out is nobody's promise. */
+static void fill_numbers(reducer *d, rng *r) {
+  for (int64_t i = 0; i < d->span; i++) d->mem[i] = (char)(rng_next(r) & 0xBF);
+}
+
+static void reduce(const reducer *s, const reducer *d, lading_op op, int64_t lo, int64_t hi) {
+  if (!s->t) ck_assert_int_eq(lading_unpack_op(d->t, d->count, d->mem, s->mem + lo, lo, hi, op), LADING_OK);
+  else if (!d->t) ck_assert_int_eq(lading_pack_op(s->t, s->count, s->mem, d->mem + lo, lo, hi, op), LADING_OK);
+  else ck_assert_int_eq(lading_copy_op(s->t, s->count, s->mem, d->t, d->count, d->mem, lo, hi, op), LADING_OK);
+}
+
+static ldg_side walked_side(const reducer *d, const char *mem, const ldg_rep *bytes) {
+  ldg_side found = { bytes, 1, d->count, mem };
+  if (d->t) ck_assert_int_eq(ldg_api_side(d->t, d->count, mem, NULL, &found), LADING_OK);
+  return found;
+}
+
+static void walk(const reducer *s, const reducer *d, char *to, lading_op op, int64_t lo, int64_t hi) {
+  const ldg_rep bytes = LDG_REP_BYTES(hi);
+  const reducer *typed = s->t ? s : d;
+  ldg_reduction r = { op, { 0 } };
+  ck_assert_int_eq(ldg_api_elements(typed->t, typed->count, op, lo, hi, &r.sig), LADING_OK);
+  const ldg_side a = walked_side(s, s->mem, &bytes), b = walked_side(d, to, &bytes);
+  ldg_exec_op_walk(&r, &a, &b, lo, hi);
+}
+
+static void check_reduction(reducer *s, reducer *d, lading_op op, int64_t lo, int64_t hi, rng *r) {
+  fill_numbers(s, r), fill_numbers(d, r);
+  char *want = ldg_alloc(d->span);
+  memcpy(want, d->mem, (size_t)d->span);
+  walk(s, d, want, op, lo, hi);
+  reduce(s, d, op, lo, hi);
+  ck_assert_msg(memcmp(want, d->mem, (size_t)d->span) == 0, "op %d on [%" PRId64 ", %" PRId64 ") is wrong", op, lo, hi);
+  ldg_free(want);
+}
+
+START_TEST(every_reduction) {
+  enum { CASES = TEST_ASAN || TEST_TSAN ? 3 : 12 };
+  static const struct { lading_elem e; int64_t size; lading_op op; } all[] = {
+    { LADING_DOUBLE, 8, LADING_SUM }, { LADING_INT32, 4, LADING_PROD }, { LADING_FLOAT, 4, LADING_SUM }, { LADING_BYTE, 1, LADING_BXOR }, { LADING_UINT64, 8, LADING_BAND },
+    { LADING_INT16, 2, LADING_SUM }, { LADING_DOUBLE, 8, LADING_PROD }, { LADING_UINT8, 1, LADING_PROD }, { LADING_INT8, 1, LADING_SUM }, { LADING_UINT32, 4, LADING_BOR },
+    { LADING_INT64, 8, LADING_PROD }, { LADING_FLOAT, 4, LADING_PROD },
+  };
+  rng r = rng_of(76);
+  int used = 0;
+  char *cache = own_cache(helper_path());
+  for (int i = 0; i < CASES; i++) {
+    const int64_t elements = rng_in(&r, 3, 40), n = rng_in(&r, 30, 60), size = all[i].size, bytes = elements * n * size;
+    reducer s = i % 3 == 0 ? packed_of(bytes) : reducer_of(&r, all[i].e, elements, n), d = i % 3 == 1 ? packed_of(bytes) : reducer_of(&r, all[i].e, elements, n);
+    for (int k = 0; k < 3; k++) check_reduction(&s, &d, all[i].op, 0, bytes, &r), settles(60);
+    used += count_text((s.t ? s : d).t, "tier 2") > 0;
+    for (int k = 0; k < 10; k++) {
+      const int64_t lo = size * rng_in(&r, 0, elements * n);
+      check_reduction(&s, &d, all[i].op, lo, size * rng_in(&r, lo / size, elements * n), &r);
+    }
+    reducer_free(&s), reducer_free(&d);
+  }
+  ck_assert_msg(used >= CASES / 2, "%d kernels were used", used);
+  drop_cache(cache);
+}
+END_TEST
+
 int main(int argc, char **argv) {
-  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_copy); /* the others are about all levels */
+  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_copy, every_reduction); /* the others are about all levels */
   if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused);
-  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused, every_range, every_copy);
+  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused, every_range, every_copy, every_reduction);
 }

@@ -32,10 +32,15 @@ static rvalue *number(maker *m, int64_t v) { return gcc_jit_context_new_rvalue_f
 
 /* ---- plain moves ---- */
 
+static type *element_of(maker *m) {
+  const ldg_reduce *r = &m->key->shape.reduce;
+  return r->floats ? gcc_jit_context_get_type(m->c, r->size == 4 ? GCC_JIT_TYPE_FLOAT : GCC_JIT_TYPE_DOUBLE) : gcc_jit_context_get_int_type(m->c, r->size, 0);
+}
+
 static type *vector_of(maker *m, int width) {
-  type *byte = gcc_jit_context_get_int_type(m->c, 1, 0);
-  if (width <= 8) return gcc_jit_context_get_int_type(m->c, width, 0);
-  return gcc_jit_type_get_vector(byte, (size_t)width);
+  const ldg_reduce *r = &m->key->shape.reduce;
+  if (r->how ? width == r->size : width <= 8) return r->how ? element_of(m) : gcc_jit_context_get_int_type(m->c, width, 0);
+  return gcc_jit_type_get_vector(element_of(m), (size_t)(width / r->size));
 }
 
 static gcc_jit_lvalue *at(maker *m, int side, int64_t off, type *t) {
@@ -45,9 +50,23 @@ static gcc_jit_lvalue *at(maker *m, int side, int64_t off, type *t) {
   return gcc_jit_rvalue_dereference(gcc_jit_context_new_cast(m->c, NULL, address, loose), NULL);
 }
 
+/* A variable of its own: operators take no type with an alignment. */
+static rvalue *loaded(maker *m, const char *what, int side, int64_t off, type *t) {
+  char name[48];
+  snprintf(name, sizeof name, "%s%lld_%d", what, (long long)m->items, m->cut);
+  gcc_jit_lvalue *local = gcc_jit_function_new_local(m->fn, NULL, t, name);
+  gcc_jit_block_add_assignment(m->block, NULL, local, gcc_jit_lvalue_as_rvalue(at(m, side, off, t)));
+  return gcc_jit_lvalue_as_rvalue(local);
+}
+
 static void emit_move(maker *m, const ldg_cut *c) {
+  static const enum gcc_jit_binary_op op[] = { [LDG_SUM] = GCC_JIT_BINARY_OP_PLUS, [LDG_PROD] = GCC_JIT_BINARY_OP_MULT, [LDG_AND] = GCC_JIT_BINARY_OP_BITWISE_AND,
+                                               [LDG_OR] = GCC_JIT_BINARY_OP_BITWISE_OR, [LDG_XOR] = GCC_JIT_BINARY_OP_BITWISE_XOR };
   type *t = vector_of(m, c->width);
-  gcc_jit_block_add_assignment(m->block, NULL, at(m, 1, c->to, t), gcc_jit_lvalue_as_rvalue(at(m, 0, c->from[0], t)));
+  const ldg_how how = m->key->shape.reduce.how;
+  rvalue *v = gcc_jit_lvalue_as_rvalue(at(m, 0, c->from[0], t));
+  if (how) v = gcc_jit_context_new_binary_op(m->c, NULL, op[how], t, loaded(m, "src", 0, c->from[0], t), loaded(m, "dst", 1, c->to, t));
+  gcc_jit_block_add_assignment(m->block, NULL, at(m, 1, c->to, t), v);
 }
 
 /* ---- shuffles ---- */

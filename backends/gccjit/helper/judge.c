@@ -67,14 +67,29 @@ static bool fence_new(fence *f, int64_t bytes) {
   return mprotect(f->from, (size_t)inside, PROT_READ | PROT_WRITE) == 0;
 }
 
+/* Without the bit that NaNs have: which of two NaNs comes out is nobody's promise. */
 static uint64_t state = 1;
 static void noise(char *p, char *end) {
-  for (; p < end; p++) state = state * 6364136223846793005u + 1442695040888963407u, *p = (char)(state >> 56);
+  for (; p < end; p++) state = state * 6364136223846793005u + 1442695040888963407u, *p = (char)(state >> 56 & 0xBF);
+}
+
+static lading_elem element_of(const ldg_reduce *r) {
+  if (r->floats) return r->size == 4 ? LADING_FLOAT : LADING_DOUBLE;
+  return r->how == LDG_MOVE ? LADING_BYTE : r->size == 1 ? LADING_UINT8 : r->size == 2 ? LADING_UINT16 : r->size == 4 ? LADING_UINT32 : LADING_UINT64;
+}
+static lading_op op_of(const ldg_reduce *r) {
+  static const lading_op op[] = { LADING_REPLACE, LADING_SUM, LADING_PROD, LADING_BAND, LADING_BOR, LADING_BXOR };
+  return op[r->how];
 }
 
 static void define(const ldg_shape *s, const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
+  const ldg_op *op = s->reduce.how ? ldg_plan_op(op_of(&s->reduce), element_of(&s->reduce)) : NULL;
   for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < s->n; k++) memcpy(dst + i * ds + s->field[k].dst, src + i * ss + s->field[k].src, (size_t)s->field[k].len);
+    for (int k = 0; k < s->n; k++) {
+      const ldg_field *f = &s->field[k];
+      if (op) op->dense(src + i * ss + f->src, dst + i * ds + f->dst, f->len / op->size);
+      else memcpy(dst + i * ds + f->dst, src + i * ss + f->src, (size_t)f->len);
+    }
 }
 
 /* At the low or the high end of the fences. */
@@ -135,14 +150,22 @@ static bool is_memory(int dir, int which) { return dir == COPY || (dir == LDG_PA
 static bool open_type(const ldg_shape *s, int which, int64_t stride, rival *r) {
   int64_t len[LDG_SHAPE_FIELDS], at[LDG_SHAPE_FIELDS];
   lading_type *t;
-  for (int i = 0; i < s->n; i++) len[i] = s->field[i].len, at[i] = field_at(&s->field[i], which);
-  if (lading_type_hindexed(s->n, len, at, lading_elem_type(LADING_BYTE), &t)) return false;
+  for (int i = 0; i < s->n; i++) len[i] = s->field[i].len / s->reduce.size, at[i] = field_at(&s->field[i], which);
+  if (lading_type_hindexed(s->n, len, at, lading_elem_type(element_of(&s->reduce)), &t)) return false;
   const int e = lading_type_resized(t, 0, stride, &r->type[which]);
   lading_type_free(t);
   return !e && !ldg_api_plan(r->type[which], &r->plan[which]);
 }
 
-typedef struct race { ldg_kernel *kernel; rival rival; const char *src; char *dst; side a, b; } race;
+typedef struct race { ldg_kernel *kernel; lading_op op; rival rival; const char *src; char *dst; side a, b; } race;
+
+static void lap_op(const race *r, int64_t n) {
+  lading_type *const *t = r->rival.type;
+  const int64_t bytes = n * r->rival.plan[r->rival.dir == LDG_UNPACK]->size;
+  if (r->rival.dir == COPY) lading_copy_op(t[0], n, r->src, t[1], n, r->dst, 0, bytes, r->op);
+  else if (r->rival.dir == LDG_PACK) lading_pack_op(t[0], n, r->src, r->dst, 0, bytes, r->op);
+  else lading_unpack_op(t[1], n, r->dst, r->src, 0, bytes, r->op);
+}
 
 static void lap_copy(const race *r, int64_t n) {
   const ldg_plan *p = r->rival.plan[0], *q = r->rival.plan[1];
@@ -159,6 +182,7 @@ static void lap_job(const race *r, int64_t n) {
 
 static void lap(const race *r, bool compiled, int64_t n) {
   if (compiled) r->kernel(r->src, r->dst, n, r->a.stride, r->b.stride);
+  else if (r->op != LADING_REPLACE) lap_op(r, n);
   else if (r->rival.dir == COPY) lap_copy(r, n);
   else lap_job(r, n);
   __asm__ volatile("" ::: "memory");
@@ -216,7 +240,7 @@ static bool open_rival(const ldg_shape *s, race *r) {
 }
 
 static const char *speed_of(const ldg_shape *s, ldg_kernel *kernel, int dir, ldg_cache_tail *tail, double *ratio) {
-  race r = { .kernel = kernel, .rival.dir = dir };
+  race r = { .kernel = kernel, .op = op_of(&s->reduce), .rival.dir = dir };
   const int64_t n = sides_of(s, dir, &r);
   char *src = ldg_alloc(r.a.hi - r.a.lo), *dst = ldg_alloc(r.b.hi - r.b.lo);
   const char *why = NULL;
