@@ -10,17 +10,22 @@
 /* len bytes from src to dst, both counted from the places of the iteration. */
 typedef struct ldg_field { int64_t src, dst, len; } ldg_field;
 
+/* What becomes of elements that meet. Whole numbers wrap, so their sign makes no difference. */
+typedef enum ldg_how { LDG_MOVE, LDG_SUM, LDG_PROD, LDG_AND, LDG_OR, LDG_XOR } ldg_how;
+typedef struct ldg_reduce { ldg_how how; bool floats; int size; } ldg_reduce; /* bytes of an element; 1 of a move */
+
 #define LDG_SHAPE_FIELDS 64
 #define LDG_SHAPE_BYTES 2048
 /* An iteration: at most so many fields with at most so many bytes. Their destinations are distinct, also those of different
  * iterations. src and dst of all fields are >= 0, the least of each is 0. */
 typedef struct ldg_shape {
+  ldg_reduce reduce;   /* fields are whole elements */
   int64_t stride[2];   /* source, destination: of the loop; { 0, 0 } when the kernel gets them as arguments */
   int n;
   ldg_field field[LDG_SHAPE_FIELDS];
 } ldg_shape;
 
-/* n iterations from src to dst. */
+/* n iterations from src to dst: moves, or destination elements become how(source, destination). */
 typedef void ldg_kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride);
 
 typedef struct ldg_slot {
@@ -34,18 +39,18 @@ typedef struct ldg_slot {
 bool ldg_jit_on(void);
 /* Is a kernel wanted at first use, whatever it gains? (LADING_FORCE=jit) */
 bool ldg_jit_forced(void);
-/* The slot of a shape, with a kernel if the cache has one. `gain` is the most ns that it could save for a byte. NULL: no gain to hope for, or no
- * room for another. */
-ldg_slot *ldg_jit_slot(const ldg_shape *shape, double gain);
-/* So many bytes more went through loops of this shape: may ask for a kernel, or take one that is ready. False: nothing more is
- * to be expected. */
+/* The slot of a shape, which will have a kernel soon if the cache has one. `gain` is the most ns that it could save for a byte, `bytes` are
+ * those moved so far. NULL, or why there is none. */
+const char *ldg_jit_slot(const ldg_shape *shape, double gain, int64_t bytes, ldg_slot **out);
+extern const char ldg_jit_later[];   /* why not: not before more was moved */
+/* So many bytes more went through loops of this shape: may ask for a kernel. False: nothing more is to be expected. */
 bool ldg_jit_moved(ldg_slot *slot, int64_t bytes);
 /* Asks for the kernel at once, whatever it gains. */
 void ldg_jit_ask(ldg_slot *slot);
 /* One line: which kernel, counters, why there is none yet. */
 void ldg_jit_explain(const ldg_slot *slot, ldg_text *t);
 
-/* For tests and measurements: takes what is ready and goes on to what waits; true when nothing is under way. */
+/* For tests and measurements: true when nothing is under way. */
 bool ldg_jit_settled(void);
 
 #endif

@@ -46,3 +46,64 @@ const hand_jit hand_jit_table[] = {
   { "wrf_rows_23_floats", "resized(contiguous(23,float),0,128)", 192, 92, 128, { wrf_pack, wrf_unpack } },
 };
 const int hand_jit_rows = sizeof hand_jit_table / sizeof hand_jit_table[0];
+
+/* ---- copies: X(from, to, length) ---- */
+
+#define COPY_FIELD(from, to, len) memcpy(dst + (to), src + (from), (len));
+#define COPY_LOOP(name, fields, from, to)                                                                       \
+  static void name(const char *restrict src, char *restrict dst, int64_t count) {                               \
+    for (; count > 0; count--, src += (from), dst += (to)) { fields(COPY_FIELD) }                               \
+  }
+
+#define IDC_WIDER(X) X(0, 0, 4) X(8, 16, 8) X(16, 24, 1)
+COPY_LOOP(idc_wider, IDC_WIDER, 24, 32)
+#define TWELVE_CLOSER(X)                                                                                        \
+  X(0, 0, 4) X(8, 8, 8) X(16, 16, 1) X(20, 17, 3) X(32, 24, 8) X(40, 32, 4) X(48, 36, 4) X(56, 40, 8) X(64, 48, 5) X(72, 56, 4) X(80, 60, 4) X(88, 64, 8)
+COPY_LOOP(twelve_closer, TWELVE_CLOSER, 96, 88)
+#define PAIRS_CLOSER(X) X(0, 0, 8) X(12, 8, 8) X(28, 24, 8) X(48, 32, 8) X(68, 48, 8) X(84, 64, 8)
+COPY_LOOP(pairs_closer, PAIRS_CLOSER, 96, 80)
+#define SIX(X) X(0, 0, 4) X(8, 8, 4) X(12, 16, 4) X(20, 24, 4) X(28, 32, 4) X(32, 40, 4)
+COPY_LOOP(six_floats, SIX, 40, 48)
+
+/* ---- sums: X(from, to, elements) of the loop's type ---- */
+
+#define ADD_FIELD(from, to, n)                                                                                  \
+  for (int e = 0; e < (n); e++) {                                                                               \
+    element x, y;                                                                                               \
+    memcpy(&x, src + (from) + e * (int)sizeof x, sizeof x), memcpy(&y, dst + (to) + e * (int)sizeof y, sizeof y); \
+    y += x;                                                                                                     \
+    memcpy(dst + (to) + e * (int)sizeof y, &y, sizeof y);                                                       \
+  }
+#define SUM_LOOP(name, kind, fields, from, to)                                                                  \
+  static void name(const char *restrict src, char *restrict dst, int64_t count) {                               \
+    typedef kind element;                                                                                       \
+    for (; count > 0; count--, src += (from), dst += (to)) { fields(ADD_FIELD) }                                \
+  }
+
+#define VECTOR3(X) X(0, 0, 3)
+SUM_LOOP(sum_vectors, double, VECTOR3, 24, 32)
+#define TEN_OF_8(X) X(0, 0, 1) X(8, 16, 2) X(24, 56, 1) X(32, 88, 2) X(48, 136, 1) X(56, 168, 2) X(72, 216, 1)
+SUM_LOOP(sum_ten, double, TEN_OF_8, 80, 240)
+#define GAP_SUM(X, k) X(4 + 40 * (k), 8 + 44 * (k), 10)
+#define GAP400_OF_4(X)                                                                                          \
+  X(0, 0, 1) GAP_SUM(X, 0) GAP_SUM(X, 1) GAP_SUM(X, 2) GAP_SUM(X, 3) GAP_SUM(X, 4) GAP_SUM(X, 5) GAP_SUM(X, 6) GAP_SUM(X, 7) GAP_SUM(X, 8) X(364, 404, 9)
+SUM_LOOP(sum_gap400, float, GAP400_OF_4, 400, 440)
+#define ROW_OF_4(X) X(0, 0, 23)
+SUM_LOOP(sum_row, float, ROW_OF_4, 92, 128)
+#define SIX_OF_4(X) X(0, 0, 1) X(8, 8, 1) X(12, 16, 1) X(20, 24, 1) X(28, 32, 1) X(32, 40, 1)
+SUM_LOOP(sum_six, float, SIX_OF_4, 40, 48)
+
+const hand_jit_copy hand_jit_copies[] = {
+  { "copy_int_double_char", { "struct([1,1,1],[0,8,16],[int,double,char])", "resized(struct([1,1,1],[0,16,24],[int,double,char]),0,32)" }, false, 1000, 13, { 24, 32 }, idc_wider },
+  { "copy_12_mixed", { "struct([1,1,1,3,1,2,1,1,5,1,1,1],[0,8,16,20,32,40,48,56,64,72,80,88],[int,double,char,char,double,int16,int,double,char,int,float,double])",
+    "resized(struct([1,1,1,3,1,2,1,1,5,1,1,1],[0,8,16,17,24,32,36,40,48,56,60,64],[int,double,char,char,double,int16,int,double,char,int,float,double]),0,88)" },
+    false, 200, 61, { 96, 88 }, twelve_closer },
+  { "copy_6_pairs", { "resized(indexed_block(2,[0,3,7,12,17,21],int),0,96)", "resized(indexed_block(2,[0,2,6,8,12,16],int),0,80)" }, false, 250, 48, { 96, 80 }, pairs_closer },
+  { "copy_6_floats", { "resized(indexed_block(1,[0,2,3,5,7,8],float),0,40)", "resized(vector(6,1,2,float),0,48)" }, false, 500, 24, { 40, 48 }, six_floats },
+  { "sum_3_doubles", { NULL, "resized(contiguous(3,double),0,32)" }, true, 500, 24, { 24, 32 }, sum_vectors },
+  { "sum_10_doubles", { NULL, "resized(indexed_block(1,[0,2,3,7,11,12,17,21,22,27],double),0,240)" }, true, 64, 80, { 80, 240 }, sum_ten },
+  { "sum_gap400", { NULL, "resized(struct([1,9,9],[0,8,404],[float,resized(contiguous(10,float),0,44),float]),0,440)" }, true, 30, 400, { 400, 440 }, sum_gap400 },
+  { "sum_23_floats", { NULL, "resized(contiguous(23,float),0,128)" }, true, 192, 92, { 92, 128 }, sum_row },
+  { "sum_copy_6_floats", { "resized(indexed_block(1,[0,2,3,5,7,8],float),0,40)", "resized(vector(6,1,2,float),0,48)" }, true, 500, 24, { 40, 48 }, sum_six },
+};
+const int hand_jit_copies_n = sizeof hand_jit_copies / sizeof hand_jit_copies[0];

@@ -2,6 +2,7 @@
 #ifndef LBENCH_HAND_JIT_H
 #define LBENCH_HAND_JIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct hand_jit {
@@ -11,6 +12,16 @@ typedef struct hand_jit {
   void (*move[2])(char *mem, char *packed, int64_t count);   /* pack, unpack */
 } hand_jit;
 
+/* From one layout to another, or reduced (SUM) while it is. */
+typedef struct hand_jit_copy {
+  const char *name, *type[2];                                /* of the source, unless that is packed, and of the destination */
+  bool sums;
+  int64_t count, size, extent[2];
+  void (*move)(const char *src, char *dst, int64_t count);
+} hand_jit_copy;
+
+extern const hand_jit_copy hand_jit_copies[];
+extern const int hand_jit_copies_n;
 extern const hand_jit hand_jit_table[];
 extern const int hand_jit_rows;
 

@@ -1,6 +1,7 @@
 /* jit: options of the library are read once in a process, so every measurement runs in a child that sets its own. */
 #include "jit.h"
 
+#include "../backends/jit.h"
 #include "api.h"
 #include "base_cpu.h"
 #include "gccjit/cache.h"
@@ -12,26 +13,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static double now_ns(void) {
+double jit_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int by_size(const void *a, const void *b) {
-  const float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-typedef struct times { double median; float ns[1000000]; } times; /* shared with children */
-
-static double quantile(const float *sorted, int64_t n, double q) { return sorted[(int64_t)((double)(n - 1) * q)]; }
-
-static int in_a_child(int work(void *arg), void *arg) {
+int jit_in_a_child(int work(void *arg), void *arg) {
   int status = 1;
   fflush(NULL);
   const pid_t pid = fork();
@@ -47,7 +39,8 @@ static int in_a_child(int work(void *arg), void *arg) {
 
 enum { TIER1, KERNEL, HAND, WAYS };
 #define FIRST_CALLS 1000
-#define PATIENCE_NS 5e9
+#define PATIENCE_NS 5e9     /* for a kernel to be asked for; and to come */
+#define PATIENCE_MORE_NS 30e9
 #define SAMPLES 41
 #define SAMPLE_NS 50e3
 
@@ -63,9 +56,9 @@ static void call(const subject *s, int way, int dir) {
 }
 
 static double sample(const subject *s, int way, int dir, int64_t reps) {
-  const double start = now_ns();
+  const double start = jit_now();
   for (int64_t i = 0; i < reps; i++) call(s, way, dir);
-  return (now_ns() - start) / (double)reps;
+  return (jit_now() - start) / (double)reps;
 }
 
 static void time_ways(const subject *s, int dir, double out[WAYS]) {
@@ -98,15 +91,21 @@ static const char *verdict(const subject *s, int dir) {
   return NULL;
 }
 
+static bool is_patient(double start) { return jit_now() - start < (ldg_jit_settled() ? PATIENCE_NS : PATIENCE_MORE_NS); }
+
 /* As a program would that moves the same data over and over: nothing is asked for but by the calls themselves. */
 static const char *call_until_verdict(const subject *s, int dir) {
-  const double start = now_ns();
+  const double start = jit_now();
   const char *v = NULL;
-  while (!v && now_ns() - start < PATIENCE_NS) {
+  while (!v && is_patient(start)) {
     for (int k = 0; k < FIRST_CALLS; k++) call(s, KERNEL, dir);
     v = verdict(s, dir);
   }
   return v ? v : "not asked for";
+}
+
+static void print_row(const char *name, const char *what, double bytes, const double ns[WAYS], const char *kernel) {
+  printf("%-24s %-7s %9.1f %9.1f %9.1f %9.2f %9.2f  %s\n", name, what, bytes / ns[TIER1], bytes / ns[KERNEL], bytes / ns[HAND], ns[TIER1] / ns[KERNEL], ns[HAND] / ns[KERNEL], kernel);
 }
 
 static int gains(void *arg) {
@@ -121,9 +120,7 @@ static int gains(void *arg) {
       if (!open_subject(&s, h)) return 1;
       const char *kernel = call_until_verdict(&s, dir);
       time_ways(&s, dir, ns);
-      const double bytes = (double)(h->count * h->size);
-      printf("%-24s %-7s %9.1f %9.1f %9.1f %9.2f %9.2f  %s\n", h->name, dir == LDG_PACK ? "pack" : "unpack", bytes / ns[TIER1], bytes / ns[KERNEL], bytes / ns[HAND],
-             ns[TIER1] / ns[KERNEL], ns[HAND] / ns[KERNEL], kernel);
+      print_row(h->name, dir == LDG_PACK ? "pack" : "unpack", (double)(h->count * h->size), ns, kernel);
       ratio[0] += log(ns[TIER1] / ns[KERNEL]), ratio[1] += log(ns[HAND] / ns[KERNEL]);
       ldg_plan_release(s.tier1), lading_type_free(s.type), ldg_free(s.mem), ldg_free(s.packed);
     }
@@ -131,89 +128,82 @@ static int gains(void *arg) {
   return 0;
 }
 
-/* ---- commit: with kernels switched on and off ---- */
+/* ---- copies, sums ---- */
 
-enum { COMMITS = 100000, TURNS = 7 };
+typedef struct pair { const hand_jit_copy *h; lading_type *type[2]; const ldg_plan *tier1[2]; char *mem[2]; ldg_reduction sum; } pair;
 
-/* Structs and nests, all different, of the kinds that are wrapped and of others. */
-static int make_type(int64_t i, lading_type **t) {
-  const int64_t at[] = { 0, 8 + i % 97, 200 + i / 97 }, len[] = { 3, 5, 9 };
-  if (i % 2) return lading_type_hvector(100, 16 + i % 61, 100 + i, lading_elem_type(LADING_BYTE), t);
-  return lading_type_hindexed(3, len, at, lading_elem_type(LADING_BYTE), t);
-}
-
-typedef struct task { const char *jit; times *x; } task;
-
-static int commit_all(void *arg) {
-  const task *c = arg;
-  setenv("LADING_JIT", c->jit, 1);
-  for (int64_t i = 0; i < COMMITS; i++) {
-    lading_type *t;
-    if (make_type(i, &t)) return 1;
-    const double start = now_ns();
-    const int e = lading_type_commit(t);
-    c->x->ns[i] = (float)(now_ns() - start);
-    lading_type_free(t);
-    if (e) return 1;
+static bool open_pair(pair *p, const hand_jit_copy *h) {
+  const ldg_plan *plan;
+  *p = (pair){ .h = h };
+  for (int k = 0; k < 2; k++) {
+    p->mem[k] = bench_alloc(h->count * h->extent[k]);
+    if (!p->mem[k]) return false;
+    memset(p->mem[k], 0, (size_t)(h->count * h->extent[k])); /* as numbers, and so that they stay that */
+    if (!h->type[k]) continue;
+    if (lading_type_parse(h->type[k], &p->type[k]) || ldg_api_plan(p->type[k], &plan)) return false;
+    if (ldg_plan_forced(plan->layout, plan->extent, "tier1", &p->tier1[k])) return false;
   }
-  return 0;
+  p->sum.op = LADING_SUM;
+  return !h->sums || !ldg_api_elements(p->type[1], h->count, LADING_SUM, 0, h->count * h->size, &p->sum.sig);
 }
 
-/* Off and on in turns; the medians of the turns' quantiles. */
-static int time_commits(const char *helper, times *x) {
-  double q50[2][TURNS], q99[2][TURNS];
-  int bad = 0;
-  for (int turn = 0; turn < TURNS; turn++)
-    for (int on = 0; on < 2; on++) {
-      bad |= in_a_child(commit_all, &(task){ on ? helper : "off", x });
-      qsort(x->ns, COMMITS, sizeof *x->ns, by_size);
-      q50[on][turn] = quantile(x->ns, COMMITS, 0.5), q99[on][turn] = quantile(x->ns, COMMITS, 0.99);
-    }
-  for (int on = 0; on < 2; on++)
-    printf("%d commits, %-4s median %5.0f ns, p99 %5.0f ns\n", COMMITS, on ? "on:" : "off:", sampler_stats(q50[on], TURNS).ns, sampler_stats(q99[on], TURNS).ns);
-  return bad;
+static void copy_tier1(const pair *p, int64_t bytes) {
+  const ldg_plan *a = p->tier1[0], *b = p->tier1[1];
+  const ldg_side dst = { b->layout->rep, p->h->count, b->extent, p->mem[1] }, src = { a ? a->layout->rep : NULL, p->h->count, a ? a->extent : 0, p->mem[0] };
+  if (!a) ldg_exec_op(b, p->h->count, LDG_UNPACK, &p->sum, p->mem[1], p->mem[0], 0, bytes);
+  else if (p->h->sums) ldg_exec_move_op(a, &src, b, &dst, &p->sum, 0, bytes);
+  else ldg_exec_move(a, &src, b, &dst, 0, bytes);
 }
 
-/* ---- waiting: calls while kernels are compiled ---- */
+static void copy_kernel(const pair *p, int64_t bytes) {
+  const int64_t n = p->h->count;
+  if (!p->type[0]) lading_unpack_op(p->type[1], n, p->mem[1], p->mem[0], 0, bytes, LADING_SUM);
+  else lading_copy_op(p->type[0], n, p->mem[0], p->type[1], n, p->mem[1], 0, bytes, p->h->sums ? LADING_SUM : LADING_REPLACE);
+}
 
-enum { CALLS = 1000000, QUEUE = 100 };
-
-/* Kernels of many shapes are asked for. */
-static int ask_for_many(void) {
-  for (int64_t i = 0; i < QUEUE; i++) {
-    lading_type *t;
-    const ldg_plan *p;
-    const int e = lading_type_hindexed(2, (const int64_t[]){ 1 + i, 7 }, (const int64_t[]){ 0, 200 }, lading_elem_type(LADING_BYTE), &t);
-    if (e || ldg_api_plan(t, &p)) return 1;
-    ldg_jit_warm(p);
+static double time_copies(const pair *p, int way, int64_t reps) {
+  const int64_t bytes = p->h->count * p->h->size;
+  const double start = jit_now();
+  for (int64_t i = 0; i < reps; i++) {
+    if (way == HAND) p->h->move(p->mem[0], p->mem[1], p->h->count);
+    else if (way == TIER1) copy_tier1(p, bytes);
+    else copy_kernel(p, bytes);
+    __asm__ volatile("" ::: "memory");
   }
-  return 0;
+  return (jit_now() - start) / (double)reps;
 }
 
-/* 10^6 calls. Some ask whether something is ready, as jobs in tier 1 do now and then, so that the helper always has work. */
-static int call_all(void *arg) {
-  task *c = arg;
-  subject s;
-  setenv("LADING_JIT", c->jit, 1);
-  hand_jit few = hand_jit_table[1];
-  few.count = 100;
-  if (!open_subject(&s, &few) || (strcmp(c->jit, "off") != 0 && ask_for_many())) return 1;
-  const int64_t all = s.h->count * s.h->size;
-  const double begin = now_ns();
-  double busy = begin;
-  for (int64_t i = 0; i < CALLS; i++) {
-    const double start = now_ns();
-    lading_pack(s.type, s.h->count, s.mem, s.packed, 0, all);
-    if (i % 64 == 0 && !ldg_jit_settled()) busy = start;
-    c->x->ns[i] = (float)(now_ns() - start);
+static const char *copy_until_kernel(const pair *p) {
+  static char text[1 << 16];
+  const lading_type *holder = p->type[0] ? p->type[0] : p->type[1];
+  const char *line = NULL;
+  for (const double start = jit_now(); !line && is_patient(start);) {
+    time_copies(p, KERNEL, FIRST_CALLS);
+    lading_explain(holder, p->h->count, text, sizeof text);
+    line = strstr(text, p->h->sums ? "  sums " : "  copies ");
+    line = line && strstr(line, ": tier 2") ? "yes" : NULL;
   }
-  qsort(c->x->ns, CALLS, sizeof *c->x->ns, by_size);
-  if (c->x->median == 0) c->x->median = quantile(c->x->ns, CALLS, 0.5);
-  int64_t slow = 0;
-  for (int64_t i = 0; i < CALLS; i++) slow += c->x->ns[i] > 2 * c->x->median;
-  printf("%d calls, %-4s median %5.0f ns, p99 %5.0f, p99.9 %6.0f, p99.99 %7.0f, most %8.0f; %" PRId64 " beyond twice the median of off; compiling for %.1f of %.1f s\n", CALLS,
-         strcmp(c->jit, "off") ? "on:" : "off:", quantile(c->x->ns, CALLS, 0.5), quantile(c->x->ns, CALLS, 0.99), quantile(c->x->ns, CALLS, 0.999),
-         quantile(c->x->ns, CALLS, 0.9999), (double)c->x->ns[CALLS - 1], slow, (busy - begin) * 1e-9, (now_ns() - begin) * 1e-9);
+  return line ? line : "none used";
+}
+
+static int copy_gains(void *arg) {
+  setenv("LADING_JIT", arg, 1);
+  double ratio[2][2] = { { 0, 0 }, { 0, 0 } };
+  int rows[2] = { 0, 0 };
+  for (int i = 0; i < hand_jit_copies_n; i++) {
+    pair p;
+    double ns[WAYS][SAMPLES];
+    if (!open_pair(&p, &hand_jit_copies[i])) return 1;
+    const char *kernel = copy_until_kernel(&p);
+    for (int k = 0; k < SAMPLES; k++)
+      for (int w = 0; w < WAYS; w++) ns[w][k] = time_copies(&p, w, 64);
+    const double median[WAYS] = { sampler_stats(ns[TIER1], SAMPLES).ns, sampler_stats(ns[KERNEL], SAMPLES).ns, sampler_stats(ns[HAND], SAMPLES).ns };
+    print_row(p.h->name, p.type[0] ? "copy" : "unpack", (double)(p.h->count * p.h->size), median, kernel);
+    ratio[p.h->sums][0] += log(median[TIER1] / median[KERNEL]), ratio[p.h->sums][1] += log(median[HAND] / median[KERNEL]), rows[p.h->sums]++;
+    for (int k = 0; k < 2; k++) ldg_plan_release(p.tier1[k]), lading_type_free(p.type[k]), ldg_free(p.mem[k]);
+  }
+  for (int sums = 0; sums < 2; sums++)
+    printf("geometric means of %s: %.2f times tier 1, %.2f times the hand-written loop\n", sums ? "sums" : "copies", exp(ratio[sums][0] / rows[sums]), exp(ratio[sums][1] / rows[sums]));
   return 0;
 }
 
@@ -223,14 +213,14 @@ static int time_load(void *arg) {
   const char *why;
   ldg_cache_kernel k;
   char key[LDG_KEY_MAX];
-  ldg_key x = { .level = ldg_jit_level_of(ldg_cpu_isa(), strlen(ldg_cpu_isa())), .shape = { .stride = { 24, 13 }, .n = 2, .field = { { 0, 0, 4 }, { 8, 4, 9 } } } };
+  ldg_key x = { .level = ldg_jit_level_of(ldg_cpu_isa(), strlen(ldg_cpu_isa())), .shape = { .reduce.size = 1, .stride = { 24, 13 }, .n = 2, .field = { { 0, 0, 4 }, { 8, 4, 9 } } } };
   (void)arg;
   if (!x.level->lane || x.level->lane == 4) x.shape.stride[0] = x.shape.stride[1] = 0;
   if (!ldg_key_print(&x, key)) return 1;
-  const double start = now_ns();
+  const double start = jit_now();
   why = ldg_cache_load(key, &k);
   if (why) return fprintf(stderr, "lbench: the cache: %s: %s\n", key, why), 1;
-  printf("first load of a kernel in a process: %.0f us\n", (now_ns() - start) * 1e-3);
+  printf("first load of a kernel in a process: %.0f us\n", (jit_now() - start) * 1e-3);
   return 0;
 }
 
@@ -251,12 +241,11 @@ static int clear_cache(void *arg) {
 int jit_time(const char *helper) {
   char folder[] = "/tmp/lbench-jit-XXXXXX";
   void *path = (void *)(uintptr_t)helper;
-  times *x = mmap(NULL, sizeof *x, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (x == MAP_FAILED || !mkdtemp(folder) || setenv("LADING_CACHE", folder, 1)) return 1;
-  int bad = in_a_child(gains, path) || in_a_child(fill_cache, path) || in_a_child(time_load, NULL) || time_commits(helper, x);
-  bad = in_a_child(clear_cache, path) || bad;
-  bad = bad || in_a_child(call_all, &(task){ "off", x }) || in_a_child(call_all, &(task){ helper, x });
-  bad = in_a_child(clear_cache, path) || bad;
+  if (!mkdtemp(folder) || setenv("LADING_CACHE", folder, 1)) return 1;
+  int bad = jit_in_a_child(gains, path) || jit_in_a_child(copy_gains, path) || jit_in_a_child(fill_cache, path) || jit_in_a_child(time_load, NULL);
+  bad = jit_in_a_child(clear_cache, path) || bad;
+  bad = bad || jit_waits(helper);
+  bad = jit_in_a_child(clear_cache, path) || bad;
   if (chdir(folder) == 0) unlink(".lock");
   rmdir(folder);
   return bad;

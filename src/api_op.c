@@ -86,14 +86,6 @@ int ldg_api_common_elements(const lading_type *st, int64_t sc, const lading_type
   return common_elements(ss, ds, op, lo, hi, out);
 }
 
-static int run_copy_op(const ldg_side *s, const ldg_plan *sp, const ldg_side *d, const ldg_plan *dp, const ldg_reduction *r, int64_t lo, int64_t hi) {
-  if (lo == hi) return LADING_OK;
-  if (ldg_side_is_run(s)) ldg_exec_op(dp, d->count, LDG_UNPACK, r, d->base, ldg_at(s->base, s->rep->first + lo), lo, hi);
-  else if (ldg_side_is_run(d)) ldg_exec_op(sp, s->count, LDG_PACK, r, s->base, ldg_at(d->base, d->rep->first + lo), lo, hi);
-  else ldg_exec_copy_op(s, d, r, lo, hi);
-  return LADING_OK;
-}
-
 int lading_copy_op(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi,
                    lading_op op) {
   const ldg_plan *sp, *dp;
@@ -104,5 +96,6 @@ int lading_copy_op(const lading_type *st, int64_t sc, const void *src, const lad
   int e = ldg_api_side(st, sc, src, &sp, &s);
   if (!e) e = ldg_api_side(dt, dc, dst, &dp, &d);
   if (!e) e = ldg_api_common_elements(st, sc, dt, dc, op, lo, hi, &r.sig);
-  return e ? e : run_copy_op(&s, sp, &d, dp, &r, lo, hi);
+  if (!e) ldg_exec_move_op(sp, &s, dp, &d, &r, lo, hi);
+  return e;
 }

@@ -2,6 +2,7 @@
  * go down the tree: at most two paths, O(depth + log entries). */
 #include "exec.h"
 #include "exec_range.h"
+#include "plan_pair.h"
 #include "plan_tree.h"
 
 static const char *from(const ldg_way *w, const char *mem, const char *packed) { return w->dir == LDG_PACK ? mem : packed; }
@@ -104,8 +105,17 @@ void ldg_exec(const ldg_plan *p, int64_t count, int dir, const char *mem, const 
 }
 
 /* Elements of one kind that no block splits are reduced by the plan, all others element by element. */
-void ldg_exec_op(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+static void reduce(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   const ldg_way w = { dir, ldg_exec_op_of(r) };
   if (w.op && !p->one.thin && ldg_plan_grain(p) % w.op->size == 0) run(p, count, &w, mem, packed, lo, hi);
   else ldg_exec_op_items(p, count, dir, r, mem, ldg_at(packed, -lo), lo, hi);
+}
+
+void ldg_exec_op(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  const ldg_items items = { p, count, mem }, line = { NULL, 0, ldg_at(packed, -lo) };
+  const ldg_reduce how = ldg_exec_how(r);
+  int64_t from = hi, to = hi;
+  if (how.how) ldg_pair_run(dir == LDG_PACK ? &items : &line, dir == LDG_PACK ? &line : &items, &how, lo, hi, &from, &to);
+  if (lo < from) reduce(p, count, dir, r, mem, packed, lo, from);
+  if (to < hi) reduce(p, count, dir, r, mem, ldg_at(packed, to - lo), to, hi);
 }

@@ -22,10 +22,14 @@ void ldg_exec_move_planned(const ldg_plan *sp, const ldg_side *src, const ldg_pl
 typedef struct ldg_reduction { lading_op op; ldg_sig sig; } ldg_reduction;
 void ldg_exec_op(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi);
 void ldg_exec_copy_op(const ldg_side *src, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi);
+/* The same in the fastest way there is; the plans are those of the sides. */
+void ldg_exec_move_op(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi);
 /* The definition of a reduction: element by element, wherever its bytes are. */
 void ldg_exec_op_walk(const ldg_reduction *r, const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi);
 /* The op when all elements are of one kind, else NULL. */
 const ldg_op *ldg_exec_op_of(const ldg_reduction *r);
+/* How a kernel would reduce, when all elements are of one kind; LDG_MOVE: none would. */
+ldg_reduce ldg_exec_how(const ldg_reduction *r);
 
 /* External32 bytes [lo, hi) of the elements `sig` on that side, written or read at `packed`. ERR_UNSUPPORTED, and nothing was
  * written: a long beyond 4 bytes (pack), an element cut that cannot be put together from parts (unpack). */

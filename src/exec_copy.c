@@ -2,6 +2,7 @@
 #include "exec.h"
 #include "exec_range.h"
 #include "nest_tree.h"
+#include "plan_pair.h"
 
 /* `ragged`: the steps inside are needed, too; they have to be planned, which takes longer than to move a little message. */
 static void chain_of(ldg_chain *c, const ldg_nest *n, const ldg_op *op, bool ragged) {
@@ -56,4 +57,20 @@ void ldg_exec_copy_op(const ldg_side *src, const ldg_side *dst, const ldg_reduct
   c.made = false;
   if (lo == hi || (op && by_nest(&c, src, dst, op, lo, hi))) return;
   ldg_exec_op_walk(r, src, dst, lo, hi);
+}
+
+static void both_sides(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi) {
+  const ldg_items a = { sp, src->count, src->base }, b = { dp, dst->count, dst->base };
+  const ldg_reduce how = ldg_exec_how(r);
+  int64_t from = hi, to = hi;
+  if (how.how) ldg_pair_run(&a, &b, &how, lo, hi, &from, &to);
+  ldg_exec_copy_op(src, dst, r, lo, from);
+  ldg_exec_copy_op(src, dst, r, to, hi);
+}
+
+void ldg_exec_move_op(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi) {
+  if (lo == hi) return;
+  if (ldg_side_is_run(src)) ldg_exec_op(dp, dst->count, LDG_UNPACK, r, dst->base, ldg_at(src->base, src->rep->first + lo), lo, hi);
+  else if (ldg_side_is_run(dst)) ldg_exec_op(sp, src->count, LDG_PACK, r, src->base, ldg_at(dst->base, dst->rep->first + lo), lo, hi);
+  else both_sides(sp, src, dp, dst, r, lo, hi);
 }

@@ -1,6 +1,7 @@
 /* Reductions: nests through the kernels of an op, and the walk by elements, which is the definition. */
 #include "exec_elements.h"
 #include "exec_range.h"
+#include "plan_pair.h"
 
 /* ---- nests ---- */
 
@@ -58,6 +59,10 @@ void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, c
 
 const ldg_op *ldg_exec_op_of(const ldg_reduction *r) {
   return r->sig.n && r->sig.node->kind >= 0 ? ldg_plan_op(r->op, (lading_elem)r->sig.node->kind) : NULL;
+}
+
+ldg_reduce ldg_exec_how(const ldg_reduction *r) {
+  return ldg_exec_op_of(r) ? ldg_pair_reduce(r->op, (lading_elem)r->sig.node->kind) : (ldg_reduce){ .size = 1 };
 }
 
 static void reduce_split(const ldg_op *op, ldg_strand *src, ldg_strand *dst) {

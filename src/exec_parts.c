@@ -4,6 +4,7 @@
 #include "exec.h"
 #include "exec_range.h"
 #include "nest_tree.h"
+#include "plan_pair.h"
 
 enum { PART_MIN = 1024 };  /* bytes: smaller entries are not worth to be looked at one by one, since each takes up to 200 ns */
 /* Bytes of a tile: a large one spares work at its ends, where a list is searched; a small one is on the stack, for little, and for when
@@ -150,12 +151,21 @@ static void by_parts(move *m, int64_t lo, int64_t hi) {
   zip(m, done, hi);
 }
 
+static void without_kernel(move *m, int64_t lo, int64_t hi) {
+  if (lo == hi || ldg_exec_nest(&m->chain, m->src, m->dst, lo, hi)) return;
+  if (ldg_rep_repeat_in(&m->sr, m->src->count, m->src->extent, m->src->rep) || ldg_rep_repeat_in(&m->dr, m->dst->count, m->dst->extent, m->dst->rep)) return;
+  by_parts(m, lo, hi);
+}
+
 void ldg_exec_move_planned(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
+  const ldg_items s = { sp, src->count, src->base }, d = { dp, dst->count, dst->base };
+  int64_t from = hi, to = hi;
   move m;
   m.sp = sp, m.dp = dp, m.src = src, m.dst = dst, m.chain.made = false;
-  if (lo == hi || ldg_exec_nest(&m.chain, src, dst, lo, hi)) return;
-  else if (ldg_rep_repeat_in(&m.sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&m.dr, dst->count, dst->extent, dst->rep)) return;
-  else by_parts(&m, lo, hi);
+  if (lo == hi) return;
+  ldg_pair_run(&s, &d, NULL, lo, hi, &from, &to);
+  without_kernel(&m, lo, from);
+  without_kernel(&m, to, hi);
 }
 
 void ldg_exec_move(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {

@@ -3,6 +3,7 @@
 
 #include "nest_tree.h"
 #include "plan_jit.h"
+#include "plan_pair.h"
 #include "plan_tree.h"
 
 /* ---- the strategy table ---- */
@@ -157,7 +158,7 @@ static int both_ways(ldg_step *s, ldg_nest *n, bool ordered, const char *force) 
   int e = choose(s, LDG_PACK, force);
   if (!e) e = choose(s, LDG_UNPACK, force);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK && !e; dir++)
-    if (ldg_jit_lets(force)) e = ldg_jit_wrap(s, dir);
+    if (ldg_jit_lets(force)) ldg_jit_wrap(s, dir);
   return e;
 }
 
@@ -229,11 +230,18 @@ static int64_t easy_items(const ldg_plan *p, int dir) {
   return dir == LDG_UNPACK && p->distinct > 1 ? ldg_min(few - 1, p->distinct) : few - 1;
 }
 
+static uint64_t next_serial(void) {
+  static _Atomic uint64_t last;
+  return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
 static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan **out) {
   ldg_plan *p = ldg_alloc(sizeof *p);
   if (!p) return LADING_ERR_NOMEM;
   memset(&p->entry, 0, sizeof p->entry);
   atomic_init(&p->grain, 0);
+  p->serial = next_serial();
+  for (int i = 0; i < LDG_PAIRS; i++) atomic_init(&p->pair[i].claim, 0);
   const ldg_rep *r = l->rep;
   p->layout = ldg_layout_ref(l), p->size = r->size, p->extent = extent, p->at = 0;
   if (r->kind == LDG_JOIN && r->n == 1) p->at = r->at[0], r = r->kids[0];
@@ -387,6 +395,7 @@ void ldg_plan_explain(const ldg_plan *p, ldg_text *t) {
   if (p->per == 1) ldg_text_add(t, "  pack by %s, unpack by %s\n", p->many.job[LDG_PACK].name, p->many.job[LDG_UNPACK].name);
   else ldg_text_add(t, "  the outer loop goes on: %lld iterations an item, by %s\n", (long long)p->per, p->many.job[LDG_PACK].name);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) ldg_jit_explain_step(&p->many, dir, t);
+  ldg_pair_explain(p, t);
   if (p->distinct == 1) ldg_text_add(t, "  items may overlap: they are unpacked in the order of the stream\n");
   else if (p->distinct < INT64_MAX) ldg_text_add(t, "  more than %lld items are unpacked one by one: they may overlap\n", (long long)p->distinct);
 }

@@ -5,6 +5,7 @@
 
 #include "../backends/backend.h"
 #include "layout.h"
+#include "plan_hot.h"
 
 enum { LDG_PACK, LDG_UNPACK }; /* memory side to packed side, and back */
 
@@ -35,6 +36,8 @@ typedef struct ldg_plan {
   int64_t distinct;            /* so many items never overlap in memory; more are unpacked item by item */
   int64_t easy[2];             /* so many items of a whole message, by direction, need no check and no thought: many.job[] runs them */
   _Atomic int64_t grain;       /* ldg_plan_grain when it was asked for, else 0 */
+  uint64_t serial;             /* no other plan in the process ever has it */
+  ldg_pair pair[LDG_PAIRS];
   ldg_step one, many;          /* one item; any number of items: a repeat whose count is the caller's */
   ldg_rep many_rep;
 } ldg_plan;

@@ -3,28 +3,20 @@
  * bytes its shape is made, and from then on it shares a slot with all others of that shape. */
 #include "plan_jit.h"
 
-#include "../backends/jit.h"
 #include "base_model.h"
-
-#define WORTH_A_LOOK (256 << 10) /* bytes through a job before its shape is made */
-#define TELL (1 << 20)           /* bytes through a job between two words to its slot */
+#include "plan_hot.h"
 
 typedef struct hot {
+  ldg_hot hot;
   ldg_run *below;                /* the job's own: tier 1 */
   const ldg_step *step;
   int dir;
   int64_t each;                  /* bytes of an iteration of the step; 0: only the whole of it is counted */
-  _Atomic(ldg_kernel *) kernel;  /* of the slot, once it is there */
-  _Atomic int64_t least;         /* iterations that it is for; set before the kernel is */
-  _Atomic(ldg_slot *) slot;      /* NULL: not yet, or never */
-  _Atomic int64_t moved;         /* bytes, not yet told to the slot; racy: some may be lost */
-  _Atomic int64_t tell;          /* when that many; INT64_MAX: nobody wants to know any more */
-  /* set before the slot is */
+  /* set before there is a slot */
   int64_t most;                  /* iterations of the step, at once, that a kernel is for: more go past the caches, as kernels do not */
-  int64_t src, dst;              /* of the kernel's place, from that of the iteration */
+  int64_t at[2];                 /* of the kernel's places, from those of the iteration */
   int loops;                     /* dim[0] is the kernel's own loop; 0: there is none, the kernel does the whole step */
   ldg_dim dim[LDG_DIMS];
-  _Atomic int turn;              /* who makes the shape */
 } hot;
 
 /* ---- running ---- */
@@ -48,64 +40,30 @@ static bool run_shaped(const hot *h, ldg_kernel *k, int64_t least, const char *s
 }
 
 static bool run_kernel(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
-  const int64_t least = atomic_load_explicit(&h->least, memory_order_relaxed);
-  src = ldg_at(src, h->src), dst = ldg_at(dst, h->dst);
+  const int64_t least = atomic_load_explicit(&h->hot.least, memory_order_relaxed);
+  src = ldg_at(src, h->at[0]), dst = ldg_at(dst, h->at[1]);
   if (h->loops != 1) return run_shaped(h, k, least, src, dst, i0, n);
   if (n < least) return false;
   k(src, dst, n, h->dim[0].src, h->dim[0].dst);
   return true;
 }
 
-/* The slot's kernel becomes the job's own, so that calls have no slot to go to. */
-static void adopt(hot *h, const ldg_slot *slot) {
-  ldg_kernel *k = atomic_load_explicit(&slot->kernel, memory_order_acquire);
-  if (!k) return;
-  atomic_store_explicit(&h->least, slot->least, memory_order_relaxed);
-  atomic_store_explicit(&h->kernel, k, memory_order_release);
-}
-
-static void tell(hot *h);
-
-static void count(hot *h, int64_t n) {
-  const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
-  if (slot) adopt(h, slot);
-  const int64_t mark = atomic_load_explicit(&h->tell, memory_order_relaxed);
-  if (mark == INT64_MAX) return;
-  const int64_t all = atomic_load_explicit(&h->moved, memory_order_relaxed) + (h->each ? n * h->each : h->step->size);
-  atomic_store_explicit(&h->moved, all, memory_order_relaxed);
-  if (all >= mark) tell(h);
-}
+static ldg_hot_shape make_shape;
 
 static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
-  ldg_kernel *k = atomic_load_explicit(&h->kernel, memory_order_acquire);
+  ldg_kernel *k = ldg_hot_kernel(&h->hot);
   if (k && n <= h->most && run_kernel(h, k, src, dst, i0, n)) return;
-  if (!k) count(h, n);
+  if (!k) ldg_hot_count(&h->hot, h->each ? n * h->each : h->step->size, make_shape, h);
   h->below(j, src, dst, i0, n);
 }
 
 /* ---- shapes ---- */
 
+typedef struct pieces { ldg_shape *shape; int dir; } pieces;
 static int add_piece(void *arg, int64_t off, int64_t pos, int64_t len) {
-  ldg_shape *s = arg;
-  ldg_field *last = s->n ? &s->field[s->n - 1] : NULL;
-  if (last && last->src + last->len == off && last->dst + last->len == pos) last->len += len;
-  else if (s->n == LDG_SHAPE_FIELDS) return 1;
-  else s->field[s->n++] = (ldg_field){ off, pos, len };
-  return 0;
-}
-
-static bool fits(const ldg_rep *body) { return body->runs <= LDG_SHAPE_FIELDS && body->size <= LDG_SHAPE_BYTES && body->size > 0; }
-
-/* The direction of a field, and where the least of all starts. */
-static void settle_fields(ldg_shape *s, int dir, hot *h) {
-  h->src = h->dst = INT64_MAX;
-  for (int i = 0; i < s->n; i++) {
-    ldg_field *f = &s->field[i];
-    if (dir == LDG_UNPACK) *f = (ldg_field){ f->dst, f->src, f->len };
-    h->src = ldg_min(h->src, f->src), h->dst = ldg_min(h->dst, f->dst);
-  }
-  for (int i = 0; i < s->n; i++) s->field[i].src -= h->src, s->field[i].dst -= h->dst;
+  const pieces *p = arg;
+  return !(p->dir == LDG_PACK ? ldg_hot_field(p->shape, off, pos, len) : ldg_hot_field(p->shape, pos, off, len));
 }
 
 static ldg_dim dim_of(const ldg_rep *r, int dir) {
@@ -119,13 +77,14 @@ static bool shape_of(hot *h, ldg_shape *s) {
   ldg_dim outer[LDG_DIMS];
   for (; r->kind == LDG_REPEAT && loops < LDG_DIMS; r = r->child) {
     outer[loops++] = dim_of(r, h->dir);
-    if (fits(r->child)) { r = r->child; break; }
+    if (ldg_hot_fits(r->child)) { r = r->child; break; }
   }
   h->loops = loops;
   for (int i = 0; i < loops; i++) h->dim[i] = outer[loops - 1 - i];
+  s->reduce = (ldg_reduce){ .size = 1 };
   s->n = 0, s->stride[0] = loops ? h->dim[0].src : 0, s->stride[1] = loops ? h->dim[0].dst : 0;
-  if (!fits(r) || ldg_rep_walk(r, 0, r->size, add_piece, s)) return false;
-  settle_fields(s, h->dir, h);
+  if (!ldg_hot_fits(r) || ldg_rep_walk(r, 0, r->size, add_piece, &(pieces){ s, h->dir })) return false;
+  ldg_hot_settle(s, h->at);
   return true;
 }
 
@@ -150,22 +109,12 @@ static int64_t most_at_once(const hot *h) {
   return h->step->size <= bytes ? INT64_MAX : 0;
 }
 
-/* Whoever comes first makes the shape; all others go on. */
-static void attach(hot *h) {
-  ldg_shape shape;
-  if (atomic_exchange_explicit(&h->turn, 1, memory_order_relaxed)) return;
+static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
+  hot *h = arg;
   h->most = most_at_once(h);
-  ldg_slot *slot = shape_of(h, &shape) ? ldg_jit_slot(&shape, gain_of(h)) : NULL;
-  atomic_store_explicit(&h->tell, slot ? ldg_jit_forced() ? 1 : TELL : INT64_MAX, memory_order_relaxed);
-  atomic_store_explicit(&h->slot, slot, memory_order_release);
-}
-
-static void tell(hot *h) {
-  ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_relaxed);
-  if (!slot) attach(h), slot = atomic_load_explicit(&h->slot, memory_order_acquire);
-  if (!slot) return;
-  const int64_t bytes = atomic_exchange_explicit(&h->moved, 0, memory_order_relaxed);
-  if (!ldg_jit_moved(slot, bytes)) atomic_store_explicit(&h->tell, INT64_MAX, memory_order_relaxed);
+  if (!shape_of(h, s)) return "it has too many fields";
+  *gain = gain_of(h);
+  return NULL;
 }
 
 /* ---- wrapping ---- */
@@ -182,40 +131,31 @@ static bool may_pay(const ldg_step *s, int dir) {
   const ldg_rep *r = s->rep, *body = r->kind == LDG_REPEAT ? r->child : r;
   const ldg_nest *nest = &s->job[dir].nest;
   if (s->thin || nest->ordered || bytes_of(s) < BYTES_MIN || !strcmp(s->job[dir].name, "memcpy") || !strcmp(s->job[dir].name, "transpose")) return false;
-  while (body->kind == LDG_REPEAT && !fits(body)) body = body->child;
+  while (body->kind == LDG_REPEAT && !ldg_hot_fits(body)) body = body->child;
   if (body->runs == 1 && bytes_of(s) < PLAIN_MIN && !ldg_jit_forced()) return false;
-  return fits(body) && (body->runs > 1 || body->size <= BLOCK_MAX) && (body != r || r->kind != LDG_BYTES);
+  return ldg_hot_fits(body) && (body->runs > 1 || body->size <= BLOCK_MAX) && (body != r || r->kind != LDG_BYTES);
 }
 
-int ldg_jit_wrap(ldg_step *s, int dir) {
-  if (!may_pay(s, dir)) return LADING_OK;
-  hot *h = ldg_alloc(sizeof *h);
-  if (!h) return LADING_ERR_NOMEM;
+void ldg_jit_wrap(ldg_step *s, int dir) {
+  hot *h = may_pay(s, dir) ? ldg_alloc(sizeof *h) : NULL;
+  if (!h) return; /* nor is it worth an error */
   h->below = s->job[dir].run, h->step = s, h->dir = dir;
   h->each = s->rep->psum ? 0 : s->each;
-  atomic_init(&h->kernel, NULL), atomic_init(&h->least, 1), atomic_init(&h->slot, NULL), atomic_init(&h->moved, 0), atomic_init(&h->turn, 0);
-  atomic_init(&h->tell, ldg_jit_forced() ? 1 : WORTH_A_LOOK);
+  ldg_hot_init(&h->hot);
   s->hot[dir] = h, s->job[dir].hot = h, s->job[dir].run = run;
-  return LADING_OK;
 }
 
 void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {
   const hot *h = s->hot[dir];
   if (!h) return;
-  const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
   ldg_text_add(t, "    %s: ", dir == LDG_PACK ? "pack" : "unpack");
-  if (!slot && atomic_load_explicit(&h->tell, memory_order_relaxed) == INT64_MAX)
-    ldg_text_add(t, "tier 1, a kernel would not be faster, or there is no room for its shape\n");
-  else if (!slot) ldg_text_add(t, "tier 1, %lld of %d bytes moved before its shape is looked at\n", (long long)atomic_load_explicit(&h->moved, memory_order_relaxed), WORTH_A_LOOK);
-  else ldg_jit_explain(slot, t);
-  if (slot && h->most < INT64_MAX) ldg_text_add(t, "      for less than %lld bytes at once\n", (long long)ldg_model_count(LDG_MODEL_STREAM));
+  ldg_hot_explain(&h->hot, t);
+  if (atomic_load_explicit(&h->hot.slot, memory_order_acquire) && h->most < INT64_MAX)
+    ldg_text_add(t, "      for less than %lld bytes at once\n", (long long)ldg_model_count(LDG_MODEL_STREAM));
 }
 
 static void warm_job(hot *h) {
-  if (!h) return;
-  if (!atomic_load_explicit(&h->slot, memory_order_acquire)) attach(h);
-  ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
-  if (slot) ldg_jit_ask(slot);
+  if (h) ldg_hot_ask(&h->hot, make_shape, h);
 }
 
 static void warm_step(const ldg_step *s) {

@@ -6,8 +6,8 @@
 
 /* Does a plan that was forced so have kernels? Plans that are private to a test or to explain, and forced, have none. */
 bool ldg_jit_lets(const char *force);
-/* The job of a direction was chosen: wraps it where a kernel may pay. ERR_NOMEM. */
-int ldg_jit_wrap(ldg_step *s, int dir);
+/* The job of a direction was chosen: wraps it where a kernel may pay, and there is memory to. */
+void ldg_jit_wrap(ldg_step *s, int dir);
 /* Asks at once for all kernels of a plan that are predicted to gain anything. */
 void ldg_jit_warm(const ldg_plan *p);
 /* What the wrapper of a step, if it has one, knows; no line otherwise. */

@@ -1,8 +1,10 @@
 /* jit: keys, cuts, and kernels of every level on every range. Cuts are tried for all levels; kernels are compiled for LADING_ISA. */
 #include "jit_tools.h"
+#include "sides.h"
 
 #include "gccjit/cut.h"
 #include "gccjit/helper/judge.h"
+#include "gccjit/helper/object.h"
 
 #include <sys/wait.h>
 
@@ -17,8 +19,11 @@ static ldg_key random_key(rng *r) {
   const char *level = level_names[rng_in(r, 0, COUNT_OF(level_names) - 1)];
   ldg_key k = { .level = ldg_jit_level_of(level, strlen(level)) };
   ldg_shape *s = &k.shape;
+  const ldg_how how = rng_in(r, 0, 2) ? LDG_MOVE : (ldg_how)rng_in(r, LDG_SUM, LDG_XOR);
+  const bool floats = how && how <= LDG_PROD && rng_in(r, 0, 1);
+  s->reduce = (ldg_reduce){ how, floats, !how ? 1 : floats ? 4 << rng_in(r, 0, 1) : 1 << rng_in(r, 0, 3) };
   int64_t end[2] = { 0, 0 }, lo[2] = { INT64_MAX, INT64_MAX }, bytes = 0;
-  const int64_t width = rng_in(r, 0, 1) ? 4 : 1, most = rng_in(r, 0, 3) ? 20 : 150, far = rng_in(r, 0, 9) ? 9 : 700, jump = rng_in(r, 0, 9) ? 0 : rng_in(r, 1, 5);
+  const int64_t width = how ? s->reduce.size : rng_in(r, 0, 1) ? 4 : 1, most = rng_in(r, 0, 3) ? 20 : 150, far = rng_in(r, 0, 9) ? 9 : 700, jump = rng_in(r, 0, 9) ? 0 : rng_in(r, 1, 5);
   for (const int64_t n = rng_in(r, 1, rng_in(r, 0, 1) ? 6 : LDG_SHAPE_FIELDS); s->n < n && bytes < LDG_SHAPE_BYTES - width * most; s->n++) {
     ldg_field *f = &s->field[s->n];
     f->len = width * rng_in(r, 1, most), bytes += f->len;
@@ -55,7 +60,8 @@ END_TEST
 
 START_TEST(keys_refused) {
   static const char *const bad[] = { "", "v3", "v3 ", "v3 *", "v9 * 0>0:4", "v3 * 0>0:0", "v3 * 0>0:4 ", "v3 * 00>0:4", "v3 * 1>0:4", "v3 * 0>1:4", "v3 * 0>0:4 4>2:4",
-                                     "v3 0,0 0>0:4", "v3 -0,4 0>0:4", "v3 * 0>0:9999999", "v3 * 0>0:2049", "v3 * 0>0:4x", "v3 * -1>0:4", "v3 4 0>0:4", "v3  * 0>0:4" };
+                                     "v3 0,0 0>0:4", "v3 -0,4 0>0:4", "v3 * 0>0:9999999", "v3 * 0>0:2049", "v3 * 0>0:4x", "v3 * -1>0:4", "v3 4 0>0:4", "v3  * 0>0:4",
+                                     "v3 sum * 0>0:4", "v3 sum.f2 * 0>0:4", "v3 and.f4 * 0>0:4", "v3 sum.f8 * 0>0:4", "v3 sum.i3 * 0>0:3", "v3 max.i4 * 0>0:4", "v3 sum.i4* 0>0:4" };
   ldg_key k;
   for (int64_t i = 0; i < COUNT_OF(bad); i++) ck_assert_msg(!ldg_key_read(bad[i], &k), "'%s' was taken", bad[i]);
   ck_assert(ldg_key_read("v3 * 0>0:4", &k));
@@ -112,8 +118,8 @@ static void check_cuts(const ldg_key *k, ldg_cut_way way, int64_t items, const c
     }
   ck_assert_msg(memcmp(to_side, want_side, SIDE) == 0, "%s: the cuts of %" PRId64 " iterations move other bytes", text, items);
   bool stray = false;
-  for (int64_t i = 0; i < SIDE; i++) stray |= wrote[i] > 0 && wrote[i] <= 128;
-  ck_assert_msg(!stray, "%s: writes bytes that are not its own", text);
+  for (int64_t i = 0; i < SIDE; i++) stray |= (wrote[i] > 0 && wrote[i] <= 128) || (k->shape.reduce.how && wrote[i] > 129);
+  ck_assert_msg(!stray, "%s: writes bytes that are not its own, or reduces twice", text);
 }
 
 START_TEST(cuts_of_every_level) {
@@ -130,7 +136,7 @@ START_TEST(cuts_of_every_level) {
       if (items > 1) check_cuts(&k, (ldg_cut_way)way, items, text), together++;
     }
   }
-  ck_assert_int_gt(together, 0);
+  ck_assert_int_gt(together, 5);
 }
 END_TEST
 
@@ -149,6 +155,16 @@ static void forgets_a_byte(const char *src, char *dst, int64_t n, int64_t ss, in
   for (int64_t i = 0; i < n; i++) memcpy(dst + i * ds, src + i * ss, 91);
 }
 
+static volatile char seen;
+static void reads_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
+  honest(src, dst, n, ss, ds);
+  if (n == 3) seen = src[2 * ss + 92];
+}
+static void writes_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
+  honest(src, dst, n, ss, ds);
+  if (n == 3) *(volatile char *)(dst - 1) = 0;
+}
+
 /* In a process of its own, since the pages around what may be touched end it. */
 static bool refused(const char *text, ldg_kernel *kernel) {
   ldg_key k;
@@ -162,11 +178,53 @@ static bool refused(const char *text, ldg_kernel *kernel) {
 }
 
 START_TEST(wrong_kernels_are_refused) {
-  static ldg_kernel *const wrong[] = { swaps_strides, packs_only, unpacks_only, knows_one_stride, forgets_the_last, forgets_a_byte };
+  static ldg_kernel *const wrong[] = { swaps_strides, packs_only, unpacks_only, knows_one_stride, forgets_the_last, forgets_a_byte, reads_beyond, writes_beyond };
   ck_assert(!refused("v3 * 0>0:92", honest));
   ck_assert(!refused("v3 128,92 0>0:92", honest));
   for (int64_t i = 0; i < COUNT_OF(wrong); i++) ck_assert_msg(refused("v3 * 0>0:92", wrong[i]), "kernel %" PRId64 " was accepted", i);
   ck_assert_msg(refused("v3 -128,92 0>0:92", swaps_strides), "known strides are not tried");
+}
+END_TEST
+
+/* ---- objects ---- */
+
+/* Of exactly n bytes, so that it shows when more is read. */
+static char *first_bytes(const char *of, int64_t n) {
+  char *copy = ldg_alloc(n);
+  memcpy(copy, of, (size_t)n);
+  return copy;
+}
+
+static char *read_self(int64_t *n) {
+  struct stat st;
+  FILE *f = fopen("/proc/self/exe", "rb");
+  ck_assert_int_eq(fstat(fileno(f), &st), 0);
+  char *bytes = ldg_alloc(st.st_size);
+  *n = (int64_t)fread(bytes, 1, (size_t)st.st_size, f);
+  fclose(f);
+  return bytes;
+}
+
+/* A program that needs a linker is none, nor is what is no object, or part of one. */
+START_TEST(bad_objects_are_refused) {
+  rng r = rng_of(74);
+  int64_t entry, n;
+  char *self = read_self(&n);
+  const char *why = object_entry(self, n, "main", &entry);
+  ck_assert_msg(why && (strstr(why, "relocations") || strstr(why, "variables") || strstr(why, "moved")), "it is refused, for '%s'", why ? why : "nothing");
+  for (int64_t k = 0; k < n; k += rng_in(&r, 1, n / 20)) {
+    char *part = first_bytes(self, k);
+    ck_assert(object_entry(part, k, "main", &entry) != NULL);
+    ldg_free(part);
+  }
+  for (int i = 0; i < 2000; i++) {
+    const int64_t at = rng_in(&r, 0, 1) ? rng_in(&r, 4, 63) : n - rng_in(&r, 1, 4000); /* the header, and the table of sections */
+    self[at] ^= (char)(1 << rng_in(&r, 0, 7));
+    if (!object_entry(self, n, "main", &entry)) ck_assert(entry >= 0 && entry < n);
+  }
+  memset(self, 0, (size_t)n);
+  ck_assert(object_entry(self, n, "main", &entry) != NULL);
+  ldg_free(self);
 }
 END_TEST
 
@@ -206,8 +264,139 @@ START_TEST(every_range) {
 }
 END_TEST
 
+/* Sides whose bodies have the same bytes, or multiples of some, at other places; around them loops that end together, or do not. */
+static sample *partner(rng *r, int64_t each, int64_t of, bool looped) {
+  int64_t at[64], len[64], n = 0, p = rng_in(r, 0, 3), left = each * of;
+  for (; left > 0; n++, p += rng_in(r, 1, 5)) {
+    len[n] = n == 40 ? left : least(left, rng_in(r, 1, 17));
+    at[n] = p, p += len[n], left -= len[n];
+  }
+  for (int64_t i = n - 1; i > 0 && rng_in(r, 0, 3) == 0; i--) {
+    const int64_t k = rng_in(r, 0, i), t = at[i];
+    if (len[i] == len[k]) at[i] = at[k], at[k] = t;
+  }
+  sample *s = s_resized(s_hindexed(n, len, at, s_elem(LADING_BYTE)), 0, p);
+  return !looped ? s : s_resized(s_hvector(rng_in(r, 1, 7) * 6, 1, p + rng_in(r, 0, 9), s), 0, 60 * p + 1000);
+}
+
+static bool is_copied_by_kernel(const lading_type *t) {
+  static char text[1 << 16];
+  ck_assert_int_gt(lading_explain(t, 1, text, sizeof text), 0);
+  const char *line = strstr(text, "copies to plan");
+  return line && strstr(line, ": tier 2") && strstr(line, ": tier 2") < strchr(line, '\n');
+}
+
+START_TEST(every_copy) {
+  enum { PAIRS = 4 };
+  rng r = rng_of(75);
+  sample *s[PAIRS], *d[PAIRS];
+  int64_t n[PAIRS][2];
+  int used = 0;
+  char *cache = own_cache(helper_path());
+  for (int i = 0; i < PAIRS; i++) {
+    const int64_t each = rng_in(&r, 5, 40);
+    s[i] = partner(&r, each, rng_in(&r, 1, 3), i == 1), d[i] = partner(&r, each, rng_in(&r, 1, 2), i == 2);
+    n[i][0] = rng_in(&r, 20, 90), n[i][1] = rng_in(&r, 20, 90);
+  }
+  for (int k = 0; k < 3; k++, settles(60)) /* who calls asks, each time a little more */
+    for (int i = 0; i < PAIRS; i++) check_copy(s[i], n[i][0], d[i], n[i][1], &r);
+  for (int i = 0; i < PAIRS; i++) {
+    used += is_copied_by_kernel(s[i]->type);
+    for (int k = 0; k < 8; k++) check_copy(s[i], rng_in(&r, 1, 90), d[i], rng_in(&r, 1, 90), &r);
+    sample_free(s[i]), sample_free(d[i]);
+  }
+  ck_assert_msg(used > 0, "%d kernels were used", used);
+  drop_cache(cache);
+}
+END_TEST
+
+/* ---- reductions ---- */
+
+typedef struct reducer { lading_type *t; int64_t count, span; char *mem; } reducer; /* t NULL: packed */
+
+/* Fields of some elements each, at any bytes. */
+static reducer reducer_of(rng *r, lading_elem e, int64_t elements, int64_t count) {
+  int64_t at[32], len[32], n = 0, p = 0, size;
+  lading_type *t;
+  reducer d = { .count = count };
+  ck_assert_int_eq(lading_type_size(lading_elem_type(e), &size), LADING_OK);
+  for (int64_t left = elements; left > 0; n++) {
+    len[n] = n == 20 ? left : least(left, rng_in(r, 1, 12)), at[n] = p += rng_in(r, 0, 9);
+    p += len[n] * size, left -= len[n];
+  }
+  ck_assert_int_eq(lading_type_hindexed(n, len, at, lading_elem_type(e), &t), LADING_OK);
+  ck_assert_int_eq(lading_type_resized(t, 0, p + rng_in(r, 0, 3), &d.t), LADING_OK);
+  lading_type_free(t);
+  d.span = count * (p + 3) + 64, d.mem = ldg_alloc(d.span);
+  return d;
+}
+static reducer packed_of(int64_t bytes) { return (reducer){ NULL, bytes, bytes, ldg_alloc(bytes) }; }
+static void reducer_free(reducer *d) { lading_type_free(d->t), ldg_free(d->mem); }
+
+/* No NaNs: which of two comes out is nobody's promise. */
+static void fill_numbers(reducer *d, rng *r) {
+  for (int64_t i = 0; i < d->span; i++) d->mem[i] = (char)(rng_next(r) & 0xBF);
+}
+
+static void reduce(const reducer *s, const reducer *d, lading_op op, int64_t lo, int64_t hi) {
+  if (!s->t) ck_assert_int_eq(lading_unpack_op(d->t, d->count, d->mem, s->mem + lo, lo, hi, op), LADING_OK);
+  else if (!d->t) ck_assert_int_eq(lading_pack_op(s->t, s->count, s->mem, d->mem + lo, lo, hi, op), LADING_OK);
+  else ck_assert_int_eq(lading_copy_op(s->t, s->count, s->mem, d->t, d->count, d->mem, lo, hi, op), LADING_OK);
+}
+
+static ldg_side walked_side(const reducer *d, const char *mem, const ldg_rep *bytes) {
+  ldg_side found = { bytes, 1, d->count, mem };
+  if (d->t) ck_assert_int_eq(ldg_api_side(d->t, d->count, mem, NULL, &found), LADING_OK);
+  return found;
+}
+
+static void walk(const reducer *s, const reducer *d, char *to, lading_op op, int64_t lo, int64_t hi) {
+  const ldg_rep bytes = LDG_REP_BYTES(hi);
+  const reducer *typed = s->t ? s : d;
+  ldg_reduction r = { op, { 0 } };
+  ck_assert_int_eq(ldg_api_elements(typed->t, typed->count, op, lo, hi, &r.sig), LADING_OK);
+  const ldg_side a = walked_side(s, s->mem, &bytes), b = walked_side(d, to, &bytes);
+  ldg_exec_op_walk(&r, &a, &b, lo, hi);
+}
+
+static void check_reduction(reducer *s, reducer *d, lading_op op, int64_t lo, int64_t hi, rng *r) {
+  fill_numbers(s, r), fill_numbers(d, r);
+  char *want = ldg_alloc(d->span);
+  memcpy(want, d->mem, (size_t)d->span);
+  walk(s, d, want, op, lo, hi);
+  reduce(s, d, op, lo, hi);
+  ck_assert_msg(memcmp(want, d->mem, (size_t)d->span) == 0, "op %d on [%" PRId64 ", %" PRId64 ") is wrong", op, lo, hi);
+  ldg_free(want);
+}
+
+START_TEST(every_reduction) {
+  enum { CASES = TEST_ASAN || TEST_TSAN ? 3 : 12 };
+  static const struct { lading_elem e; int64_t size; lading_op op; } all[] = {
+    { LADING_DOUBLE, 8, LADING_SUM }, { LADING_INT32, 4, LADING_PROD }, { LADING_FLOAT, 4, LADING_SUM }, { LADING_BYTE, 1, LADING_BXOR }, { LADING_UINT64, 8, LADING_BAND },
+    { LADING_INT16, 2, LADING_SUM }, { LADING_DOUBLE, 8, LADING_PROD }, { LADING_UINT8, 1, LADING_PROD }, { LADING_INT8, 1, LADING_SUM }, { LADING_UINT32, 4, LADING_BOR },
+    { LADING_INT64, 8, LADING_PROD }, { LADING_FLOAT, 4, LADING_PROD },
+  };
+  rng r = rng_of(76);
+  int used = 0;
+  char *cache = own_cache(helper_path());
+  for (int i = 0; i < CASES; i++) {
+    const int64_t elements = rng_in(&r, 3, 40), n = rng_in(&r, 30, 60), size = all[i].size, bytes = elements * n * size;
+    reducer s = i % 3 == 0 ? packed_of(bytes) : reducer_of(&r, all[i].e, elements, n), d = i % 3 == 1 ? packed_of(bytes) : reducer_of(&r, all[i].e, elements, n);
+    for (int k = 0; k < 3; k++) check_reduction(&s, &d, all[i].op, 0, bytes, &r), settles(60);
+    used += count_text((s.t ? s : d).t, "tier 2") > 0;
+    for (int k = 0; k < 10; k++) {
+      const int64_t lo = size * rng_in(&r, 0, elements * n);
+      check_reduction(&s, &d, all[i].op, lo, size * rng_in(&r, lo / size, elements * n), &r);
+    }
+    reducer_free(&s), reducer_free(&d);
+  }
+  ck_assert_msg(used >= CASES / 2, "%d kernels were used", used);
+  drop_cache(cache);
+}
+END_TEST
+
 int main(int argc, char **argv) {
-  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range); /* the others are about all levels */
-  if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused);
-  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, every_range);
+  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_copy, every_reduction); /* the others are about all levels */
+  if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused);
+  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused, every_range, every_copy, every_reduction);
 }

@@ -165,6 +165,31 @@ static int runnable_mappings(void) {
   return n;
 }
 
+static void judge_useless_elsewhere(const char *path) {
+  static char file[LDG_CACHE_FILE_MAX] __attribute__((aligned(8)));
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  const int64_t n = read(fd, file, sizeof file);
+  ldg_cache_tail *tail = (ldg_cache_tail *)(void *)(file + n - (int64_t)sizeof *tail);
+  ck_assert_uint_eq(tail->machine, ldg_cache_machine());
+  tail->least = INT64_MAX, tail->machine ^= 1, tail->sum = ldg_cache_sum(file, n - 8);
+  ck_assert_int_eq(pwrite(fd, file, (size_t)n, 0), n);
+  close(fd);
+}
+
+/* What gained nothing on another kind of machine is judged again here. */
+START_TEST(verdicts_of_other_machines) {
+  char *cache = own_cache(NO_HELPER);
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  for_each_kernel(cache, judge_useless);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 2); /* forced */
+  for_each_kernel(cache, judge_useless_elsewhere);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 0);
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 2);
+  drop_cache(cache);
+}
+END_TEST
+
 /* Types come and go, and their kernel is found, and found useless, each time: nothing of it stays. */
 START_TEST(useless_kernels_leave_no_mapping) {
   char *cache = own_cache(NO_HELPER), mem[2400] = "", packed[1300];
@@ -197,6 +222,7 @@ START_TEST(long_messages_go_past_the_cache) {
   unsetenv("LADING_FORCE");
   sample *s = one_shape();
   ask(s->type);
+  ck_assert(settles(5));
   ck_assert_int_eq(count_text(s->type, "tier 2 from 1 iterations on"), 2);
   ck_assert_int_eq(count_text(s->type, "for less than 26000 bytes at once"), 2);
   memset(mem, 7, sizeof mem);
@@ -241,6 +267,18 @@ static int files_named(const char *folder, const char *end, const char *says) {
   return n;
 }
 
+/* The programs that were left do make the kernels. */
+static void make_again(const char *cache) {
+  static char out[1 << 16];
+  char line[4096];
+  const char *cc = getenv("LADING_TEST_CC");
+  ck_assert_int_ge(files_named(cache, ".c", "gcc_jit_context_acquire"), 2);
+  snprintf(line, sizeof line, "set -e; cd %s; for c in *.c; do %s -o again \"$c\" -lgccjit; ./again; done; rm again", cache, cc ? cc : "cc");
+  FILE *p = popen(line, "r");
+  out[fread(out, 1, sizeof out - 1, p)] = 0;
+  ck_assert_msg(pclose(p) == 0, "%s", out);
+}
+
 START_TEST(warm_list_clear_and_dump) {
   static char out[1 << 16];
   char *cache = own_cache(helper_path());
@@ -250,14 +288,80 @@ START_TEST(warm_list_clear_and_dump) {
   ck_assert_msg(strstr(out, "0>0:4 8>4:9") && strstr(out, "0>0:4 4>8:9"), "pack and unpack are not listed: %s", out);
   ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 2);
   ck_assert_int_ge(files_named(cache, ".txt", "ldg_j_"), 2);
-  ck_assert_int_ge(files_named(cache, ".c", "gcc_jit_context_acquire"), 2); /* a program that makes it again */
+  ck_assert_int_eq(files_named(cache, ".txt", "UNNAMED"), 0);
+  make_again(cache);
   ck_assert_int_eq(tool("clear", out, sizeof out), 0);
-  ck_assert_int_eq(files_named(cache, ".so", ""), 0);
+  ck_assert_int_eq(files_named(cache, ".so", "") + files_named(cache, ".txt", "") + files_named(cache, ".c", ""), 0);
   ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 0);
   ck_assert_int_ne(tool("compile -- 'v3 * 0>0:4 2>2:4'", out, sizeof out), 0); /* fields that overlap */
   ck_assert_int_ne(tool("compile -- nonsense", out, sizeof out), 0);
   ck_assert_int_ne(tool("warm nonsense", out, sizeof out), 0);
   ck_assert_int_ne(tool("", out, sizeof out), 0);
+  drop_cache(cache);
+}
+END_TEST
+
+/* More than the limit, by files that are one younger than the other: the oldest go until a quarter is free; dumps count. */
+START_TEST(the_cache_stays_small) {
+  enum { FILES = 80, KEPT = 47 }; /* of 1 MiB: 48 are three quarters of the limit, and one is newer */
+  static char out[1 << 16];
+  char *cache = own_cache(helper_path()), path[4200], left[4096];
+  for (int i = 0; i < FILES; i++) {
+    snprintf(path, sizeof path, i % 2 ? "%s/k%016x.so" : "%s/ldg_j_%016x.txt", cache, i);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ck_assert_int_eq(ftruncate(fd, 1 << 20), 0);
+    futimens(fd, (const struct timespec[]){ { 1000000 + i, 0 }, { 1000000 + i, 0 } });
+    close(fd);
+  }
+  snprintf(left, sizeof left, "%s/tAbCdEf", cache);
+  ck_assert_int_eq(mkdir(left, 0700), 0);
+  snprintf(path, sizeof path, "%s/0.so", left);
+  close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  utimensat(AT_FDCWD, left, (const struct timespec[]){ { 1, 0 }, { 1, 0 } }, 0);
+  ck_assert_int_eq(tool("compile -- 'base * 0>0:4 8>4:9'", out, sizeof out), 0);
+  int kept = 0;
+  for (int i = 0; i < FILES; i++) {
+    snprintf(path, sizeof path, i % 2 ? "%s/k%016x.so" : "%s/ldg_j_%016x.txt", cache, i);
+    const bool is_there = access(path, F_OK) == 0;
+    ck_assert_msg(is_there || kept == 0, "file %d is gone, but not one that is older", i);
+    kept += is_there;
+  }
+  ck_assert_int_eq(kept, KEPT);
+  ck_assert_int_eq(files_named(cache, ".so", "lading\nj"), 0); /* all but the new one are holes */
+  ck_assert_int_ne(access(left, F_OK), 0); /* of a helper that was ended long ago */
+  ck_assert_int_eq(tool("clear", out, sizeof out), 0);
+  ck_assert_int_eq(files_named(cache, ".so", "") + files_named(cache, ".txt", ""), 0);
+  drop_cache(cache);
+}
+END_TEST
+
+/* A helper whose assembler hangs is ended by its limits, and nothing of it stays: no process, no file. */
+START_TEST(compilers_that_hang_leave_nothing) {
+  static char out[1 << 16];
+  char *cache = own_cache(helper_path()), bin[64], path[4096], line[8192];
+  snprintf(bin, sizeof bin, "/tmp/lading-test-bin-%ld", (long)getpid());
+  ck_assert_int_eq(mkdir(bin, 0700), 0);
+  snprintf(path, sizeof path, "%s/as", bin);
+  FILE *f = fopen(path, "w");
+  fprintf(f, "#!/bin/sh\nexec sleep 77\n");
+  fclose(f);
+  ck_assert_int_eq(chmod(path, 0700), 0);
+  snprintf(line, sizeof line, "%s:%s", bin, getenv("PATH"));
+  setenv("PATH", line, 1), setenv("LADING_JIT_LIMIT", "1", 1);
+  ck_assert_int_ne(tool("compile -- 'base * 0>0:4 8>4:9'", out, sizeof out), 0); /* which reads its output to the end */
+  DIR *d = opendir(cache);
+  for (struct dirent *e; (e = readdir(d));) ck_assert_msg(e->d_name[0] == '.', "%s was left", e->d_name);
+  closedir(d);
+  unlink(path), rmdir(bin);
+  drop_cache(cache);
+}
+END_TEST
+
+START_TEST(no_relative_cache) {
+  char *cache = own_cache(helper_path());
+  setenv("LADING_CACHE", "somewhere", 1);
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 0);
+  ck_assert_int_ne(access("somewhere", F_OK), 0);
   drop_cache(cache);
 }
 END_TEST
@@ -296,5 +400,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, no_place_for_a_cache,
-                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, warm_list_clear_and_dump, helpers_take_turns);
+                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, verdicts_of_other_machines, warm_list_clear_and_dump, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns);
 }

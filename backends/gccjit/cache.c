@@ -1,11 +1,14 @@
 /* cache: where kernels are kept, and which of them are trusted. */
 #include "cache.h"
 
+#include "base_cpu.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 const char ldg_cache_none[] = "it is not in the cache";
@@ -15,6 +18,7 @@ const char ldg_cache_none[] = "it is not in the cache";
 const char *ldg_cache_path(char path[LDG_CACHE_PATH]) {
   const char *own = ldg_option_get(LDG_OPT_CACHE), *xdg = ldg_option_get(LDG_OPT_CACHE_HOME), *home = ldg_option_get(LDG_OPT_HOME);
   int n;
+  if (own && *own && *own != '/') return "LADING_CACHE is no absolute path: it would be another folder for the helper";
   if (own && *own) n = snprintf(path, LDG_CACHE_PATH, "%s", own);
   else if (xdg && *xdg == '/') n = snprintf(path, LDG_CACHE_PATH, "%s/lading/jit", xdg);
   else if (home && *home == '/') n = snprintf(path, LDG_CACHE_PATH, "%s/.cache/lading/jit", home);
@@ -30,6 +34,13 @@ void ldg_cache_name(const char *key, char name[LDG_CACHE_NAME]) {
 
 bool ldg_cache_is_name(const char *name) {
   return strlen(name) == 20 && name[0] == 'k' && strspn(name + 1, "0123456789abcdef") == 16 && !strcmp(name + 17, ".so");
+}
+
+uint64_t ldg_cache_machine(void) {
+  char all[LDG_CPU_LINE + 64], line[LDG_CPU_LINE];
+  ldg_cpu_fingerprint(line);
+  snprintf(all, sizeof all, "%s %s", LDG_JIT_LIBRARY, line);
+  return ldg_key_hash(all);
 }
 
 /* ---- whom to trust ---- */
@@ -92,6 +103,7 @@ static const char *take(const char *want, const char *map, int64_t size, ldg_cac
   const char *key, *why = ldg_cache_check(map, size, &tail, &key);
   if (why) return why;
   if (strcmp(key, want) != 0) return "it is the kernel of another shape";
+  if (tail->least == INT64_MAX && tail->machine != ldg_cache_machine()) return "it was no faster, but on another kind of machine or with another library";
   *out = (ldg_cache_kernel){ (ldg_kernel *)(uintptr_t)(map + tail->entry), tail->least, tail->compile_ns, (void *)(uintptr_t)map, size };
   return NULL;
 }
@@ -104,6 +116,13 @@ static bool read_all(int fd, char *to, int64_t n) {
   return true;
 }
 
+/* It was used just now; said once a day, since the folder may be on a server that many processes ask. Where that is not permitted, it
+ * counts as old. */
+static void touch(int fd) {
+  struct stat st;
+  if (fstat(fd, &st) == 0 && st.st_mtime < time(NULL) - 86400) futimens(fd, NULL);
+}
+
 /* What is checked is what will run: a copy in memory of our own, which no later change of the file reaches. It stays when it is good. */
 static const char *copy_file(const char *key, int fd, int64_t size, ldg_cache_kernel *out) {
   if (size == 0) return "it is cut off";
@@ -112,7 +131,7 @@ static const char *copy_file(const char *key, int fd, int64_t size, ldg_cache_ke
   const char *why = read_all(fd, map, size) ? take(key, map, size, out) : "it cannot be read as a whole";
   if (!why && mprotect(map, (size_t)size, PROT_READ | PROT_EXEC)) why = "the system does not let it run";
   if (why) munmap(map, (size_t)size);
-  else futimens(fd, NULL); /* used just now; where that is not permitted, it counts as old */
+  else touch(fd);
   return why;
 }
 

@@ -10,13 +10,14 @@
 #define LDG_CACHE_NAME 40
 #define LDG_CACHE_FILE_MAX (1 << 20)  /* bytes of one file */
 #define LDG_JIT_LIMIT 20              /* seconds that a compilation may take, unless LADING_JIT_LIMIT says otherwise */
-#define LDG_CACHE_VERSION 2           /* of files, of what kernels promise, and of how they are judged */
+#define LDG_CACHE_VERSION 3           /* of files, of what kernels promise, and of how they are judged */
 
 typedef struct ldg_cache_tail {
   char magic[8];
   int64_t object, entry;              /* bytes of the shared object; where the kernel starts in it */
   int64_t least;                      /* iterations from which on it was faster than without it, INT64_MAX: never */
-  int64_t compile_ns, before_ps, after_ps; /* what it took; an iteration without it and with it */
+  int64_t compile_ns, before_ps, after_ps; /* all that it took; an iteration without it and with it */
+  uint64_t machine;                   /* ldg_cache_machine of whoever judged it */
   int64_t key;                        /* bytes of the key, which stands before this, with its NUL */
   uint64_t sum;                       /* over all that stands before it */
 } ldg_cache_tail;
@@ -29,6 +30,8 @@ int ldg_cache_dir(const char **why);
 /* The file of a key: compiler, version and key in a hash. */
 void ldg_cache_name(const char *key, char name[LDG_CACHE_NAME]);
 bool ldg_cache_is_name(const char *name);
+/* The kind of machine and the library's version, in a hash: a kernel of others is as right, but may gain less, or more. */
+uint64_t ldg_cache_machine(void);
 uint64_t ldg_cache_sum(const void *bytes, int64_t n);
 /* Of n bytes of a file: NULL and where the tail and the key are, or why it is no kernel. */
 const char *ldg_cache_check(const char *bytes, int64_t n, const ldg_cache_tail **tail, const char **key);

@@ -12,12 +12,13 @@ static int64_t bytes_of(const ldg_shape *s) {
 
 /* ---- plain moves ---- */
 
-static int plain_field(const ldg_field *f, int64_t src, int64_t dst, int width, ldg_cut *out) {
+/* A tail of a move is as narrow as it can be, or else overlaps what is before it; what is reduced must not be so twice. */
+static int plain_field(const ldg_field *f, int64_t src, int64_t dst, int width, bool twice, ldg_cut *out) {
   int n = 0;
   int64_t w = width;
   while (w > f->len) w /= 2;
   for (int64_t at = 0; at < f->len; n++) {
-    while (f->len - at <= w / 2) w /= 2; /* the tail is as narrow as it can be; else it overlaps what is before it */
+    while (twice ? f->len - at <= w / 2 : f->len - at < w) w /= 2;
     at = ldg_min(at, f->len - w);
     if (out) out[n] = (ldg_cut){ .to = dst + f->dst + at, .from = { src + f->src + at, 0 }, .width = (int)w, .windows = 1 };
     at += w;
@@ -27,11 +28,12 @@ static int plain_field(const ldg_field *f, int64_t src, int64_t dst, int width, 
 
 static int plain(const ldg_key *key, int64_t items, ldg_cut *out) {
   const ldg_shape *s = &key->shape;
+  const bool twice = !s->reduce.how;
   int n = 0;
-  if (items * (s->n + bytes_of(s) / key->level->width) > LDG_CUTS / 2) return -1; /* a tail takes two at most */
+  if (out && plain(key, items, NULL) < 0) return -1;
   for (int64_t i = 0; i < items; i++)
-    for (int k = 0; k < s->n; k++) n += plain_field(&s->field[k], i * s->stride[0], i * s->stride[1], key->level->width, out ? out + n : NULL);
-  return n;
+    for (int k = 0; k < s->n; k++) n += plain_field(&s->field[k], i * s->stride[0], i * s->stride[1], key->level->width, twice, out ? out + n : NULL);
+  return n <= LDG_CUTS ? n : -1;
 }
 
 /* ---- shuffles ---- */
@@ -109,7 +111,7 @@ static int shuffled(const ldg_key *key, int64_t items, ldg_cut *out) {
   ldg_cut c = { .width = -1 }; /* none yet */
   int n = 0;
   const int lane = key->level->lane;
-  if (!lane || !heap(&key->shape, items, &p) || !in_lanes(&p, lane)) return -1;
+  if (!lane || key->shape.reduce.how || !heap(&key->shape, items, &p) || !in_lanes(&p, lane)) return -1;
   for (int k = 0; k < p.n; k++)
     for (int64_t b = 0; b < p.f[k].len; b += lane) {
       if (c.width == 0 && take_lane(&p, &c, p.f[k].src + b, p.f[k].dst + b, lane)) continue;

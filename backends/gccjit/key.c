@@ -19,6 +19,9 @@ const ldg_jit_level *ldg_jit_level_of(const char *name, size_t n) {
   return NULL;
 }
 
+static const char *const hows[] = { [LDG_MOVE] = "", [LDG_SUM] = "sum", [LDG_PROD] = "prod", [LDG_AND] = "and", [LDG_OR] = "or", [LDG_XOR] = "xor" };
+enum { HOWS = sizeof hows / sizeof hows[0] };
+
 /* ---- printing ---- */
 
 bool ldg_key_print(const ldg_key *key, char text[LDG_KEY_MAX]) {
@@ -26,6 +29,7 @@ bool ldg_key_print(const ldg_key *key, char text[LDG_KEY_MAX]) {
   ldg_text t;
   ldg_text_init(&t, text, LDG_KEY_MAX);
   ldg_text_add(&t, "%s ", key->level->name);
+  if (s->reduce.how) ldg_text_add(&t, "%s.%c%d ", hows[s->reduce.how], s->reduce.floats ? 'f' : 'i', s->reduce.size);
   if (s->stride[0] || s->stride[1]) ldg_text_add(&t, "%lld,%lld", (long long)s->stride[0], (long long)s->stride[1]);
   else ldg_text_add(&t, "*");
   for (int i = 0; i < s->n; i++) {
@@ -52,6 +56,20 @@ static bool take_number(const char **at, bool may_be_negative, int64_t *out) {
   return true;
 }
 
+/* sum.f8 and the like; nothing where it is a move. */
+static bool take_reduce(const char **at, ldg_reduce *r) {
+  *r = (ldg_reduce){ LDG_MOVE, false, 1 };
+  for (int h = LDG_SUM; h < HOWS && r->how == LDG_MOVE; h++)
+    if (!strncmp(*at, hows[h], strlen(hows[h]))) r->how = (ldg_how)h, *at += strlen(hows[h]);
+  if (r->how == LDG_MOVE) return true;
+  int64_t size = 0;
+  if (!take(at, '.') || (**at != 'f' && **at != 'i')) return false;
+  r->floats = *(*at)++ == 'f';
+  if (!take_number(at, false, &size) || !take(at, ' ') || (size != 1 && size != 2 && size != 4 && size != 8)) return false;
+  r->size = (int)size;
+  return !r->floats || (size >= 4 && r->how <= LDG_PROD);
+}
+
 static bool take_strides(const char **at, ldg_shape *s) {
   s->stride[0] = s->stride[1] = 0;
   if (take(at, '*')) return true;
@@ -69,6 +87,7 @@ static bool meet(const ldg_field *a, const ldg_field *b) { return a->dst < b->ds
 static bool valid(const ldg_shape *s) {
   int64_t bytes = 0, least[2] = { INT64_MAX, INT64_MAX };
   for (int i = 0; i < s->n; i++) {
+    if (s->field[i].len % s->reduce.size) return false;
     bytes += s->field[i].len;
     least[0] = ldg_min(least[0], s->field[i].src), least[1] = ldg_min(least[1], s->field[i].dst);
     for (int k = 0; k < i; k++)
@@ -82,7 +101,7 @@ bool ldg_key_read(const char *text, ldg_key *key) {
   ldg_shape *s = &key->shape;
   if (!at || !(key->level = ldg_jit_level_of(text, (size_t)(at - text)))) return false;
   at++, s->n = 0;
-  if (!take_strides(&at, s)) return false;
+  if (!take_reduce(&at, &s->reduce) || !take_strides(&at, s)) return false;
   while (*at)
     if (s->n == LDG_SHAPE_FIELDS || !take_field(&at, &s->field[s->n++])) return false;
   return valid(s);
@@ -101,7 +120,7 @@ void ldg_key_symbol(const ldg_key *key, const char *text, char symbol[LDG_KEY_SY
   const ldg_shape *s = &key->shape;
   int64_t bytes = 0;
   for (int i = 0; i < s->n; i++) bytes += s->field[i].len;
-  snprintf(symbol, LDG_KEY_SYMBOL, "ldg_j_%s_f%d_b%lld_%s%016llx", key->level->name, s->n, (long long)bytes,
+  snprintf(symbol, LDG_KEY_SYMBOL, "ldg_j_%s_%s%sf%d_b%lld_%s%016llx", key->level->name, hows[s->reduce.how], s->reduce.how ? "_" : "", s->n, (long long)bytes,
            s->stride[0] || s->stride[1] ? "s_" : "", (unsigned long long)ldg_key_hash(text));
   for (char *c = symbol; *c; c++)
     if (*c == '+') *c = '_';

@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,16 +24,44 @@ int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
 
 typedef struct start {
   const char *path;
-  char *const *argv;
+  char *const *argv, *const *env;
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attr;
+  ldg_spawned out;
   int error;
 } start;
 
+/* ---- the environment ---- */
+
+/* What would make it another program, preloaded libraries above all, is not among them; the last four are for instrumented builds. */
+static bool passes(const char *v) {
+  static const char *const passed[] = { "PATH=", "LD_LIBRARY_PATH=", "HOME=", "XDG_CACHE_HOME=", "LADING_", "ASAN_", "LSAN_", "TSAN_", "UBSAN_" };
+  for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
+    if (!strncmp(v, passed[i], strlen(passed[i]))) return true;
+  return false;
+}
+
+char **ldg_spawn_environment(void) {
+  int64_t n = 1, bytes = 0;
+  for (char **e = environ; e && *e; e++)
+    if (passes(*e)) n++, bytes += (int64_t)strlen(*e) + 1;
+  char **copy = ldg_alloc(n * (int64_t)sizeof *copy + bytes), **to = copy;
+  if (!copy) return NULL;
+  char *text = (char *)(copy + n);
+  for (char **e = environ; e && *e; e++)
+    if (passes(*e)) *to++ = strcpy(text, *e), text += strlen(*e) + 1;
+  *to = NULL;
+  return copy;
+}
+
+/* ---- the program ---- */
+
 static int between(void *arg) {
   start *s = arg;
-  pid_t pid;
-  s->error = posix_spawn(&pid, s->path, &s->files, &s->attr, s->argv, environ);
+  s->error = posix_spawn(&s->out.pid, s->path, &s->files, &s->attr, s->argv, s->env);
+#if defined(SYS_pidfd_open)
+  if (!s->error) s->out.alive = (int)syscall(SYS_pidfd_open, s->out.pid, 0u); /* it is our child: the number is its own */
+#endif
   return 0;
 }
 
@@ -42,7 +72,7 @@ static int start_between(start *s) {
   int error = 0;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = clone(between, stack + sizeof stack, CLONE_VM | CLONE_VFORK, s);
+  const pid_t pid = clone(between, stack + sizeof stack, CLONE_VM | CLONE_FILES | CLONE_VFORK, s);
   if (pid < 0) error = errno;
   else while (waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR) { } /* who waits for clones may have been first: no harm */
   pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -61,16 +91,15 @@ static int describe(start *s, bool talks, int end) {
   return e;
 }
 
-static int spawn(const char *path, char *const argv[], bool talks, int end) {
-  start s = { .path = path, .argv = argv };
-  if (posix_spawn_file_actions_init(&s.files)) return ENOMEM;
-  int e = posix_spawnattr_init(&s.attr);
+static int spawn(start *s, bool talks, int end) {
+  if (posix_spawn_file_actions_init(&s->files)) return ENOMEM;
+  int e = posix_spawnattr_init(&s->attr);
   if (!e) {
-    e = describe(&s, talks, end);
-    if (!e) e = start_between(&s);
-    posix_spawnattr_destroy(&s.attr);
+    e = describe(s, talks, end);
+    if (!e) e = start_between(s);
+    posix_spawnattr_destroy(&s->attr);
   }
-  posix_spawn_file_actions_destroy(&s.files);
+  posix_spawn_file_actions_destroy(&s->files);
   return e;
 }
 
@@ -79,14 +108,24 @@ bool ldg_spawn_inherits(void) {
   return getpid() == 1 || (prctl(PR_GET_CHILD_SUBREAPER, &reaper) == 0 && reaper);
 }
 
-int ldg_spawn(const char *path, char *const argv[], bool talks, int *fd) {
-  const int saved = errno;
+int ldg_spawn(const char *path, char *const argv[], char *const env[], bool talks, ldg_spawned *out) {
+  start s = { .path = path, .argv = argv, .env = env, .out = { .alive = -1 } };
   int end[2];
   if (pipe2(end, O_CLOEXEC | O_NONBLOCK)) return errno;
-  const int e = spawn(path, argv, talks, end[1]);
+  const int e = spawn(&s, talks, end[1]);
   close(end[1]);
   if (e) close(end[0]);
-  else *fd = end[0];
-  errno = saved;
+  else *out = s.out, out->end = end[0];
   return e;
+}
+
+static bool happens(int fd, int64_t ms) { return poll(&(struct pollfd){ fd, POLLIN, 0 }, 1, (int)ms) != 0; }
+
+/* As long as the program is there its number is not another's. */
+bool ldg_spawn_await(const ldg_spawned *s, int64_t ms) {
+  const bool ended = happens(s->end, ms);
+  if (!ended && s->alive >= 0 && !happens(s->alive, 0)) kill(-s->pid, SIGKILL);
+  close(s->end);
+  if (s->alive >= 0) close(s->alive);
+  return ended;
 }

@@ -4,9 +4,19 @@
 
 #include "base.h"
 
-/* 0 or an errno. *fd, to be closed by the caller, reads end of file once the program and all it started are gone; reading never
- * blocks. Standard input and output are nothing; standard error is the host's if `talks`, else nothing. One call at a time. */
-int ldg_spawn(const char *path, char *const argv[], bool talks, int *fd);
+#include <sys/types.h>
+
+/* What the program is to know of the host's environment, in one piece, to be freed with ldg_free; NULL: no memory. For a thread that may
+ * read the environment, which is the caller's. */
+char **ldg_spawn_environment(void);
+
+/* `end` reads end of file once the program and all it started are gone; `alive`, -1 on an old system, can be read when it is. */
+typedef struct ldg_spawned { int end, alive; pid_t pid; } ldg_spawned;
+/* 0 or an errno. Standard input and output are nothing; standard error is the host's if `talks`,
+ * else nothing. One call at a time; it takes as long as an exec, and longer where the file system does. */
+int ldg_spawn(const char *path, char *const argv[], char *const env[], bool talks, ldg_spawned *out);
+/* Waits so many ms for the end of all, then ends the program and its group. Did they end by themselves? */
+bool ldg_spawn_await(const ldg_spawned *s, int64_t ms);
 /* Is this process heir to orphans, so that it would hear of the program after all? The first of a container, or a subreaper. */
 bool ldg_spawn_inherits(void);
 

@@ -24,16 +24,23 @@ typedef struct maker {
   gcc_jit_lvalue *place[2], *n;         /* source and destination of the group; what is left */
   rvalue *stride[2];
   gcc_jit_block *block;                 /* where statements go */
+  int64_t items;                        /* of the group */
+  int cut;                              /* number in the group */
 } maker;
 
 static rvalue *number(maker *m, int64_t v) { return gcc_jit_context_new_rvalue_from_long(m->c, m->count, (long)v); }
 
 /* ---- plain moves ---- */
 
+static type *element_of(maker *m) {
+  const ldg_reduce *r = &m->key->shape.reduce;
+  return r->floats ? gcc_jit_context_get_type(m->c, r->size == 4 ? GCC_JIT_TYPE_FLOAT : GCC_JIT_TYPE_DOUBLE) : gcc_jit_context_get_int_type(m->c, r->size, 0);
+}
+
 static type *vector_of(maker *m, int width) {
-  type *byte = gcc_jit_context_get_int_type(m->c, 1, 0);
-  if (width <= 8) return gcc_jit_context_get_int_type(m->c, width, 0);
-  return gcc_jit_type_get_vector(byte, (size_t)width);
+  const ldg_reduce *r = &m->key->shape.reduce;
+  if (r->how ? width == r->size : width <= 8) return r->how ? element_of(m) : gcc_jit_context_get_int_type(m->c, width, 0);
+  return gcc_jit_type_get_vector(element_of(m), (size_t)(width / r->size));
 }
 
 static gcc_jit_lvalue *at(maker *m, int side, int64_t off, type *t) {
@@ -43,9 +50,23 @@ static gcc_jit_lvalue *at(maker *m, int side, int64_t off, type *t) {
   return gcc_jit_rvalue_dereference(gcc_jit_context_new_cast(m->c, NULL, address, loose), NULL);
 }
 
+/* A variable of its own: operators take no type with an alignment. */
+static rvalue *loaded(maker *m, const char *what, int side, int64_t off, type *t) {
+  char name[48];
+  snprintf(name, sizeof name, "%s%lld_%d", what, (long long)m->items, m->cut);
+  gcc_jit_lvalue *local = gcc_jit_function_new_local(m->fn, NULL, t, name);
+  gcc_jit_block_add_assignment(m->block, NULL, local, gcc_jit_lvalue_as_rvalue(at(m, side, off, t)));
+  return gcc_jit_lvalue_as_rvalue(local);
+}
+
 static void emit_move(maker *m, const ldg_cut *c) {
+  static const enum gcc_jit_binary_op op[] = { [LDG_SUM] = GCC_JIT_BINARY_OP_PLUS, [LDG_PROD] = GCC_JIT_BINARY_OP_MULT, [LDG_AND] = GCC_JIT_BINARY_OP_BITWISE_AND,
+                                               [LDG_OR] = GCC_JIT_BINARY_OP_BITWISE_OR, [LDG_XOR] = GCC_JIT_BINARY_OP_BITWISE_XOR };
   type *t = vector_of(m, c->width);
-  gcc_jit_block_add_assignment(m->block, NULL, at(m, 1, c->to, t), gcc_jit_lvalue_as_rvalue(at(m, 0, c->from[0], t)));
+  const ldg_how how = m->key->shape.reduce.how;
+  rvalue *v = gcc_jit_lvalue_as_rvalue(at(m, 0, c->from[0], t));
+  if (how) v = gcc_jit_context_new_binary_op(m->c, NULL, op[how], t, loaded(m, "src", 0, c->from[0], t), loaded(m, "dst", 1, c->to, t));
+  gcc_jit_block_add_assignment(m->block, NULL, at(m, 1, c->to, t), v);
 }
 
 /* ---- shuffles ---- */
@@ -86,8 +107,10 @@ static void shuffle_text(const ldg_cut *c, int lane, ldg_text *t) {
 }
 
 /* Operands are variables: libgccjit 12 crashes on constants. */
-static rvalue *held(maker *m, rvalue *v) {
-  gcc_jit_lvalue *local = gcc_jit_function_new_local(m->fn, NULL, gcc_jit_rvalue_get_type(v), "c");
+static rvalue *held(maker *m, const char *what, int i, rvalue *v) {
+  char name[48];
+  snprintf(name, sizeof name, "%s%lld_%d_%d", what, (long long)m->items, m->cut, i);
+  gcc_jit_lvalue *local = gcc_jit_function_new_local(m->fn, NULL, gcc_jit_rvalue_get_type(v), name);
   gcc_jit_block_add_assignment(m->block, NULL, local, v);
   return gcc_jit_lvalue_as_rvalue(local);
 }
@@ -95,10 +118,10 @@ static rvalue *held(maker *m, rvalue *v) {
 static void emit_shuffle(maker *m, const ldg_cut *c) {
   char text[512];
   ldg_text t;
-  rvalue *lanes = held(m, lanes_of(m, c)), *mask[3];
+  rvalue *lanes = held(m, "lanes", 0, lanes_of(m, c)), *mask[3];
   int masks = 0;
-  for (int w = 0; w < c->windows && c->masked; w++) mask[masks++] = held(m, mask_of(m, c->load[w]));
-  if (c->store != UINT64_MAX) mask[masks++] = held(m, mask_of(m, c->store));
+  for (int w = 0; w < c->windows && c->masked; w++) mask[masks] = held(m, "mask", masks, mask_of(m, c->load[w])), masks++;
+  if (c->store != UINT64_MAX) mask[masks] = held(m, "mask", masks, mask_of(m, c->store)), masks++;
   ldg_text_init(&t, text, sizeof text);
   shuffle_text(c, m->key->level->lane, &t);
   gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(m->block, NULL, text);
@@ -121,15 +144,22 @@ static void step(maker *m, int side, int64_t items) {
 static bool emit_group(maker *m, int64_t items) {
   static ldg_cut cut[LDG_CUTS];
   const int n = ldg_cut_group(m->key, m->way, items, cut);
-  for (int i = 0; i < n; i++) cut[i].width ? emit_move(m, &cut[i]) : emit_shuffle(m, &cut[i]);
+  for (int i = m->cut = 0; i < n; m->cut = ++i) cut[i].width ? emit_move(m, &cut[i]) : emit_shuffle(m, &cut[i]);
   step(m, 0, items), step(m, 1, items);
   gcc_jit_block_add_assignment_op(m->block, NULL, m->n, GCC_JIT_BINARY_OP_MINUS, number(m, items));
   return n > 0;
 }
 
+static gcc_jit_block *block_of(maker *m, const char *what) {
+  char name[48];
+  snprintf(name, sizeof name, "%s_%lld", what, (long long)m->items);
+  return gcc_jit_function_new_block(m->fn, name);
+}
+
 /* while (n >= items) group */
 static bool emit_loop(maker *m, int64_t items) {
-  gcc_jit_block *test = gcc_jit_function_new_block(m->fn, NULL), *body = gcc_jit_function_new_block(m->fn, NULL), *after = gcc_jit_function_new_block(m->fn, NULL);
+  m->items = items;
+  gcc_jit_block *test = block_of(m, "while"), *body = block_of(m, "do"), *after = block_of(m, "after");
   rvalue *more = gcc_jit_context_new_comparison(m->c, NULL, GCC_JIT_COMPARISON_GE, gcc_jit_lvalue_as_rvalue(m->n), number(m, items));
   gcc_jit_block_end_with_jump(m->block, NULL, test);
   gcc_jit_block_end_with_conditional(test, NULL, more, body, after);
@@ -146,7 +176,7 @@ static void emit_function(maker *m, const char *symbol) {
   gcc_jit_param *p[5];
   for (int i = 0; i < 5; i++) p[i] = gcc_jit_context_new_param(m->c, NULL, i < 2 ? m->bytes : m->count, name[i]);
   m->fn = gcc_jit_context_new_function(m->c, NULL, GCC_JIT_FUNCTION_EXPORTED, gcc_jit_context_get_type(m->c, GCC_JIT_TYPE_VOID), symbol, 5, p, 0);
-  m->block = gcc_jit_function_new_block(m->fn, NULL);
+  m->block = gcc_jit_function_new_block(m->fn, "start");
   const int64_t *s = m->key->shape.stride;
   const bool known = s[0] || s[1];
   for (int i = 0; i < 2; i++) m->place[i] = gcc_jit_param_as_lvalue(p[i]), m->stride[i] = known ? number(m, s[i]) : gcc_jit_param_as_rvalue(p[3 + i]);

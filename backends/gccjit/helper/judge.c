@@ -67,14 +67,29 @@ static bool fence_new(fence *f, int64_t bytes) {
   return mprotect(f->from, (size_t)inside, PROT_READ | PROT_WRITE) == 0;
 }
 
+/* Without the bit that NaNs have: which of two NaNs comes out is nobody's promise. */
 static uint64_t state = 1;
 static void noise(char *p, char *end) {
-  for (; p < end; p++) state = state * 6364136223846793005u + 1442695040888963407u, *p = (char)(state >> 56);
+  for (; p < end; p++) state = state * 6364136223846793005u + 1442695040888963407u, *p = (char)(state >> 56 & 0xBF);
+}
+
+static lading_elem element_of(const ldg_reduce *r) {
+  if (r->floats) return r->size == 4 ? LADING_FLOAT : LADING_DOUBLE;
+  return r->how == LDG_MOVE ? LADING_BYTE : r->size == 1 ? LADING_UINT8 : r->size == 2 ? LADING_UINT16 : r->size == 4 ? LADING_UINT32 : LADING_UINT64;
+}
+static lading_op op_of(const ldg_reduce *r) {
+  static const lading_op op[] = { LADING_REPLACE, LADING_SUM, LADING_PROD, LADING_BAND, LADING_BOR, LADING_BXOR };
+  return op[r->how];
 }
 
 static void define(const ldg_shape *s, const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
+  const ldg_op *op = s->reduce.how ? ldg_plan_op(op_of(&s->reduce), element_of(&s->reduce)) : NULL;
   for (int64_t i = 0; i < n; i++)
-    for (int k = 0; k < s->n; k++) memcpy(dst + i * ds + s->field[k].dst, src + i * ss + s->field[k].src, (size_t)s->field[k].len);
+    for (int k = 0; k < s->n; k++) {
+      const ldg_field *f = &s->field[k];
+      if (op) op->dense(src + i * ss + f->src, dst + i * ds + f->dst, f->len / op->size);
+      else memcpy(dst + i * ds + f->dst, src + i * ss + f->src, (size_t)f->len);
+    }
 }
 
 /* At the low or the high end of the fences. */
@@ -125,28 +140,51 @@ static int64_t now_ns(void) {
   return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* The type of the side that is not packed, and what the library does with it now. */
-typedef struct rival { lading_type *type; const ldg_plan *plan; int dir; } rival;
+enum { COPY = LDG_UNPACK + 1 }; /* another direction: neither side is packed */
 
-static bool rival_of(const ldg_shape *s, int dir, int64_t stride, rival *r) {
+/* The types of the sides that are not packed, and what the library does with them now. */
+typedef struct rival { lading_type *type[2]; const ldg_plan *plan[2]; int dir; } rival;
+
+static bool is_memory(int dir, int which) { return dir == COPY || (dir == LDG_PACK) == (which == 0); }
+
+static bool open_type(const ldg_shape *s, int which, int64_t stride, rival *r) {
   int64_t len[LDG_SHAPE_FIELDS], at[LDG_SHAPE_FIELDS];
   lading_type *t;
-  r->dir = dir;
-  for (int i = 0; i < s->n; i++) len[i] = s->field[i].len, at[i] = field_at(&s->field[i], r->dir == LDG_UNPACK);
-  if (lading_type_hindexed(s->n, len, at, lading_elem_type(LADING_BYTE), &t)) return false;
-  const int e = lading_type_resized(t, 0, stride, &r->type);
+  for (int i = 0; i < s->n; i++) len[i] = s->field[i].len / s->reduce.size, at[i] = field_at(&s->field[i], which);
+  if (lading_type_hindexed(s->n, len, at, lading_elem_type(element_of(&s->reduce)), &t)) return false;
+  const int e = lading_type_resized(t, 0, stride, &r->type[which]);
   lading_type_free(t);
-  return !e && !ldg_api_plan(r->type, &r->plan);
+  return !e && !ldg_api_plan(r->type[which], &r->plan[which]);
 }
 
-typedef struct race { ldg_kernel *kernel; rival rival; const char *src; char *dst; side a, b; } race;
+typedef struct race { ldg_kernel *kernel; lading_op op; rival rival; const char *src; char *dst; side a, b; } race;
+
+static void lap_op(const race *r, int64_t n) {
+  lading_type *const *t = r->rival.type;
+  const int64_t bytes = n * r->rival.plan[r->rival.dir == LDG_UNPACK]->size;
+  if (r->rival.dir == COPY) lading_copy_op(t[0], n, r->src, t[1], n, r->dst, 0, bytes, r->op);
+  else if (r->rival.dir == LDG_PACK) lading_pack_op(t[0], n, r->src, r->dst, 0, bytes, r->op);
+  else lading_unpack_op(t[1], n, r->dst, r->src, 0, bytes, r->op);
+}
+
+static void lap_copy(const race *r, int64_t n) {
+  const ldg_plan *p = r->rival.plan[0], *q = r->rival.plan[1];
+  const ldg_side src = { p->layout->rep, n, p->extent, r->src }, dst = { q->layout->rep, n, q->extent, r->dst };
+  ldg_exec_move(p, &src, q, &dst, 0, n * p->size);
+}
+
+static void lap_job(const race *r, int64_t n) {
+  const bool pack = r->rival.dir == LDG_PACK;
+  const ldg_plan *p = r->rival.plan[!pack];
+  const ldg_job *j = n == 1 ? &p->one.job[r->rival.dir] : &p->many.job[r->rival.dir];
+  j->run(j, ldg_at(r->src, pack ? p->at : 0), ldg_at(r->dst, pack ? 0 : p->at), 0, n == 1 ? p->one.n : n * p->per);
+}
 
 static void lap(const race *r, bool compiled, int64_t n) {
-  const ldg_plan *p = r->rival.plan;
-  const ldg_job *j = n == 1 ? &p->one.job[r->rival.dir] : &p->many.job[r->rival.dir];
-  const bool pack = r->rival.dir == LDG_PACK;
   if (compiled) r->kernel(r->src, r->dst, n, r->a.stride, r->b.stride);
-  else j->run(j, ldg_at(r->src, pack ? p->at : 0), ldg_at(r->dst, pack ? 0 : p->at), 0, n == 1 ? p->one.n : n * p->per);
+  else if (r->op != LADING_REPLACE) lap_op(r, n);
+  else if (r->rival.dir == COPY) lap_copy(r, n);
+  else lap_job(r, n);
   __asm__ volatile("" ::: "memory");
 }
 
@@ -188,29 +226,31 @@ static double time_all(const race *r, int64_t most, ldg_cache_tail *tail) {
 }
 
 #define CACHED (24 << 10)
-/* The sides of a race: one is packed, the other has gaps; and for how many iterations the first-level cache holds both. */
+/* The sides of a race: a packed one is tight, others have gaps; and for how many iterations the first-level cache holds both. */
 static int64_t sides_of(const ldg_shape *s, int dir, race *r) {
-  const int mem = dir == LDG_PACK ? 0 : 1;
-  const int64_t stride[2] = { open_strides(s) ? mem == 0 ? wide(s, 0, 8) : span_of(s, 0) : s->stride[0],
-                              open_strides(s) ? mem == 1 ? wide(s, 1, 8) : span_of(s, 1) : s->stride[1] };
-  int64_t n = 512;
+  int64_t stride[2], n = 512;
+  for (int k = 0; k < 2; k++) stride[k] = !open_strides(s) ? s->stride[k] : is_memory(dir, k) ? wide(s, k, 8) : span_of(s, k);
   do n /= 2, r->a = side_of(s, 0, n, stride[0]), r->b = side_of(s, 1, n, stride[1]);
   while (n > 8 && r->a.hi - r->a.lo + r->b.hi - r->b.lo > CACHED);
   return n;
 }
 
+static bool open_rival(const ldg_shape *s, race *r) {
+  return (!is_memory(r->rival.dir, 0) || open_type(s, 0, r->a.stride, &r->rival)) && (!is_memory(r->rival.dir, 1) || open_type(s, 1, r->b.stride, &r->rival));
+}
+
 static const char *speed_of(const ldg_shape *s, ldg_kernel *kernel, int dir, ldg_cache_tail *tail, double *ratio) {
-  race r = { .kernel = kernel };
+  race r = { .kernel = kernel, .op = op_of(&s->reduce), .rival.dir = dir };
   const int64_t n = sides_of(s, dir, &r);
   char *src = ldg_alloc(r.a.hi - r.a.lo), *dst = ldg_alloc(r.b.hi - r.b.lo);
   const char *why = NULL;
-  if (!src || !dst || !rival_of(s, dir, dir == LDG_PACK ? r.a.stride : r.b.stride, &r.rival)) why = "no memory to time it in";
+  if (!src || !dst || !open_rival(s, &r)) why = "no memory to time it in";
   else {
     memset(src, 1, (size_t)(r.a.hi - r.a.lo)), memset(dst, 1, (size_t)(r.b.hi - r.b.lo));
     r.src = src - r.a.lo, r.dst = dst - r.b.lo;
     *ratio = time_all(&r, n, tail);
-    lading_type_free(r.rival.type);
   }
+  for (int k = 0; k < 2; k++) lading_type_free(r.rival.type[k]);
   ldg_free(src), ldg_free(dst);
   return why;
 }
@@ -218,15 +258,16 @@ static const char *speed_of(const ldg_shape *s, ldg_kernel *kernel, int dir, ldg
 /* A shape that is packed on both sides serves packs and unpacks alike: what is said of it is said of the worse. */
 const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *tail, double *ratio) {
   const ldg_shape *s = &key->shape;
-  const char *why = "neither side is packed";
+  const bool able[] = { [LDG_PACK] = packed(s, 1), [LDG_UNPACK] = packed(s, 0), [COPY] = !packed(s, 0) && !packed(s, 1) };
   *ratio = INFINITY, tail->least = 0;
-  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) {
+  for (int dir = LDG_PACK; dir <= COPY; dir++) {
     ldg_cache_tail t = { 0 };
     double x = 0;
-    if (!packed(s, dir == LDG_PACK ? 1 : 0)) continue;
-    if ((why = speed_of(s, kernel, dir, &t, &x))) return why;
+    if (!able[dir]) continue;
+    const char *why = speed_of(s, kernel, dir, &t, &x);
+    if (why) return why;
     if (x < *ratio) *ratio = x, tail->before_ps = t.before_ps, tail->after_ps = t.after_ps;
     tail->least = ldg_max(tail->least, t.least);
   }
-  return why;
+  return NULL;
 }

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -54,6 +55,20 @@ bool store_has(const char *text) {
   return true;
 }
 
+static int remove_entry(const char *path, const struct stat *st, int what, struct FTW *where) {
+  (void)st, (void)what, (void)where;
+  remove(path);
+  return 0;
+}
+void store_scratch_remove(const char *path) { nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS); }
+
+bool store_scratch(char path[STORE_PATH]) {
+  char folder[LDG_CACHE_PATH];
+  if (ldg_cache_path(folder)) return false;
+  snprintf(path, STORE_PATH, "%s/tXXXXXX", folder);
+  return mkdtemp(path) != NULL;
+}
+
 /* ---- making one ---- */
 
 #define SPARE (LDG_KEY_MAX + 8 + (int64_t)sizeof(ldg_cache_tail))
@@ -63,7 +78,7 @@ typedef struct work {
   ldg_key key;
   ldg_cut_way way;
   int dir, fd;
-  char name[LDG_CACHE_NAME], temp[64], path[4200]; /* temp: a name in the folder; path: the same for the compiler */
+  char name[LDG_CACHE_NAME], path[STORE_PATH + 16]; /* in the cache when it is good; before that */
   char *map;                                       /* the file, to be tried */
   int64_t size;
   ldg_cache_tail tail;
@@ -78,7 +93,7 @@ static const char *compile(work *w, bool dump, int64_t *entry, int64_t *object) 
   snprintf(base, sizeof base, "%s/%s%s", folder, symbol, w->way == LDG_CUT_PLAIN ? "-plain" : "-shuffled");
   const char *why = emit_kernel(&w->key, w->way, symbol, w->path, dump ? base : NULL);
   if (why) return why;
-  w->fd = openat(w->dir, w->temp, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  w->fd = open(w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (w->fd < 0 || fstat(w->fd, &st)) return "the compiler left no object";
   if (st.st_size < 64 || st.st_size > LDG_CACHE_FILE_MAX - SPARE) return "the object has a strange size";
   fchmod(w->fd, 0600);
@@ -122,55 +137,55 @@ static const char *judge(work *w, ldg_cache_tail *t) {
   return why ? why : judge_speed(&w->key, kernel, t, &w->ratio);
 }
 
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
 static const char *make(work *w, bool dump) {
-  struct timespec from, to;
   ldg_cache_tail *t = &w->tail;
-  clock_gettime(CLOCK_MONOTONIC, &from);
   const char *why = compile(w, dump, &t->entry, &t->object);
-  clock_gettime(CLOCK_MONOTONIC, &to);
-  t->least = 1, t->compile_ns = (to.tv_sec - from.tv_sec) * INT64_C(1000000000) + to.tv_nsec - from.tv_nsec;
+  t->least = 1, t->machine = ldg_cache_machine();
   if (!why) why = write_tail(w, t);
   if (!why) why = judge(w, t);
   return why;
 }
 
-static const char *publish(work *w) {
+static const char *publish(work *w, int64_t since) {
+  w->tail.compile_ns = now_ns() - since;
   const char *why = write_tail(w, &w->tail);
-  if (!why && (fsync(w->fd) || renameat(w->dir, w->temp, w->dir, w->name))) why = "it cannot be put in its place";
+  if (!why && (fsync(w->fd) || renameat(AT_FDCWD, w->path, w->dir, w->name))) why = "it cannot be put in its place";
   return why;
 }
 
-static void open_work(work *w, int dir, const char *text, int way) {
-  char folder[LDG_CACHE_PATH] = "", name[LDG_CACHE_NAME], temp[sizeof w->temp];
+static void open_work(work *w, int dir, const char *scratch, const char *text, int way) {
   *w = (work){ .text = text, .dir = dir, .fd = -1, .way = (ldg_cut_way)way };
   ldg_key_read(text, &w->key);
-  ldg_cache_name(text, name);
-  ldg_cache_path(folder);
-  snprintf(temp, sizeof temp, "t%ld-%d%.16s.tmp", (long)getpid(), way, name + 1);
-  snprintf(w->path, sizeof w->path, "%s/%s", folder, temp);
-  memcpy(w->name, name, sizeof name), memcpy(w->temp, temp, sizeof temp);
+  ldg_cache_name(text, w->name);
+  snprintf(w->path, sizeof w->path, "%s/%d.so", scratch, way);
 }
 
 static void close_work(work *w) {
-  unlinkat(w->dir, w->temp, 0); /* published ones have another name by now */
   if (w->map && w->map != MAP_FAILED) munmap(w->map, (size_t)w->size);
   if (w->fd >= 0) close(w->fd);
 }
 
 /* In every way that is able; the fastest stays. What was right in one way is not excused by another that is wrong. */
-const char *store_kernel(int dir, const char *text, bool dump) {
+const char *store_kernel(int dir, const char *scratch, const char *text, bool dump) {
+  const int64_t since = now_ns();
   work w[LDG_CUT_WAYS];
   const char *why = "no way is able to";
   int best = -1, n = 0;
   if (strlen(text) >= LDG_KEY_MAX || !ldg_key_read(text, &w[0].key)) return "it is no key";
   const ldg_key key = w[0].key;
   for (; n < LDG_CUT_WAYS; n++) {
-    open_work(&w[n], dir, text, n);
+    open_work(&w[n], dir, scratch, text, n);
     if (ldg_cut_group(&key, w[n].way, 1, NULL) < 0) continue;
     if ((why = make(&w[n], dump))) { close_work(&w[n]); break; }
     if (best < 0 || w[n].ratio > w[best].ratio) best = n;
   }
-  if (n == LDG_CUT_WAYS && best >= 0) why = publish(&w[best]);
+  if (n == LDG_CUT_WAYS && best >= 0) why = publish(&w[best], since);
   while (n > 0) close_work(&w[--n]);
   return why;
 }
@@ -179,11 +194,9 @@ const char *store_kernel(int dir, const char *text, bool dump) {
 
 static void look_at(int dir, const char *name, void fn(void *arg, const store_item *item), void *arg) {
   store_item item = { .name = name };
-  struct stat st;
   const int fd = ldg_cache_open(dir, name, &item.size, &item.why);
   if (fd < 0) return;
   char *map = item.size ? mmap(NULL, (size_t)item.size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-  if (!fstat(fd, &st)) item.used = st.st_mtime;
   item.why = map == MAP_FAILED ? "it cannot be read" : ldg_cache_check(map, item.size, &item.tail, &item.key);
   fn(arg, &item);
   if (map != MAP_FAILED) munmap(map, (size_t)item.size);
@@ -204,35 +217,62 @@ void store_each(int dir, void fn(void *arg, const store_item *item), void *arg) 
   if (d) closedir(d);
 }
 
-static void remove_one(void *arg, const store_item *item) { unlinkat(*(int *)arg, item->name, 0); }
-void store_clear(int dir) { store_each(dir, remove_one, &dir); }
+/* ---- throwing away ---- */
 
-/* What a helper left that was ended while it wrote. */
-static void sweep(int dir) {
+#define NAME_MAX_OURS (LDG_KEY_SYMBOL + 32)
+static bool is_ours(const char *name) { return ldg_cache_is_name(name) || (!strncmp(name, "ldg_j_", 6) && strlen(name) < NAME_MAX_OURS); }
+static bool is_scratch(const char *name) { return name[0] == 't' && strlen(name) == 7; }
+
+/* Kernels, dumps and scratch folders, none of which is opened. */
+static void each_name(int dir, void fn(void *arg, const char *name, const struct stat *st), void *arg) {
   DIR *d = open_list(dir);
   struct stat st;
-  for (struct dirent *e; d && (e = readdir(d));) {
-    const size_t n = strlen(e->d_name);
-    if (e->d_name[0] != 't' || n < 5 || strcmp(e->d_name + n - 4, ".tmp") != 0) continue;
-    if (!fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) && st.st_mtime < time(NULL) - 3600) unlinkat(dir, e->d_name, 0);
-  }
+  for (struct dirent *e; d && (e = readdir(d));)
+    if ((is_ours(e->d_name) || is_scratch(e->d_name)) && !fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW)) fn(arg, e->d_name, &st);
   if (d) closedir(d);
 }
 
-typedef struct census { int64_t bytes, used; char name[LDG_CACHE_NAME]; } census;
-static void take_census(void *arg, const store_item *item) {
+static void remove_one(void *arg, const char *name, const struct stat *st) {
+  (void)st;
+  if (is_ours(name)) unlinkat(*(int *)arg, name, 0);
+}
+void store_clear(int dir) { each_name(dir, remove_one, &dir); }
+
+/* Of a helper that was ended while it compiled. */
+static void sweep(const char *name, const struct stat *st) {
+  char folder[LDG_CACHE_PATH], path[STORE_PATH];
+  if (!S_ISDIR(st->st_mode) || st->st_mtime > time(NULL) - 3600 || ldg_cache_path(folder)) return;
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  store_scratch_remove(path);
+}
+
+typedef struct file { int64_t bytes, used; char name[NAME_MAX_OURS]; } file;
+typedef struct census { int64_t n, room, bytes; file *list; } census;
+
+static void count_one(void *arg, const char *name, const struct stat *st) {
   census *c = arg;
-  c->bytes += item->size;
-  if (c->name[0] && item->used >= c->used) return;
-  c->used = item->used;
-  snprintf(c->name, sizeof c->name, "%s", item->name);
+  if (is_scratch(name)) sweep(name, st);
+  else c->room++, c->bytes += st->st_size;
+}
+static void note_one(void *arg, const char *name, const struct stat *st) {
+  census *c = arg;
+  if (is_scratch(name) || c->n == c->room) return;
+  file *f = &c->list[c->n++];
+  f->bytes = st->st_size, f->used = st->st_mtime;
+  snprintf(f->name, sizeof f->name, "%s", name);
+}
+static int by_use(const void *a, const void *b) {
+  const int64_t x = ((const file *)a)->used, y = ((const file *)b)->used;
+  return (x > y) - (x < y);
 }
 
 void store_trim(int dir, int64_t bytes) {
-  sweep(dir);
-  for (;;) {
-    census c = { 0 };
-    store_each(dir, take_census, &c);
-    if (c.bytes <= bytes || !c.name[0] || unlinkat(dir, c.name, 0)) return;
-  }
+  census c = { 0 };
+  each_name(dir, count_one, &c);
+  if (c.bytes <= bytes || !(c.list = ldg_alloc(c.room * (int64_t)sizeof *c.list))) return;
+  each_name(dir, note_one, &c);
+  qsort(c.list, (size_t)c.n, sizeof *c.list, by_use);
+  for (int64_t i = 0; i < c.n && c.bytes > bytes / 4 * 3; i++)
+    if (!unlinkat(dir, c.list[i].name, 0)) c.bytes -= c.list[i].bytes;
+  ldg_free(c.list);
 }

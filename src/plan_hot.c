@@ -1,0 +1,81 @@
+/* plan_hot: a shape, a slot, a kernel. */
+#include "plan_hot.h"
+
+#define TELL (1 << 20) /* bytes between two words to the slot */
+
+void ldg_hot_init(ldg_hot *h) {
+  atomic_init(&h->kernel, NULL), atomic_init(&h->least, 1), atomic_init(&h->slot, NULL), atomic_init(&h->moved, 0), atomic_init(&h->turn, 0), atomic_init(&h->why, NULL);
+  atomic_init(&h->tell, ldg_jit_forced() ? 1 : LDG_HOT_LOOK);
+}
+
+bool ldg_hot_adopt(ldg_hot *h, const ldg_slot *slot) {
+  ldg_kernel *k = atomic_load_explicit(&slot->kernel, memory_order_acquire);
+  if (!k) return false;
+  atomic_store_explicit(&h->least, slot->least, memory_order_relaxed);
+  atomic_store_explicit(&h->kernel, k, memory_order_release);
+  return true;
+}
+
+static void no_slot(ldg_hot *h, const char *why) {
+  const int64_t moved = atomic_load_explicit(&h->moved, memory_order_relaxed);
+  const bool later = why == ldg_jit_later && moved < INT64_MAX / 2;
+  atomic_store_explicit(&h->why, why, memory_order_relaxed);
+  atomic_store_explicit(&h->tell, later ? 2 * ldg_max(moved, LDG_HOT_LOOK) : INT64_MAX, memory_order_relaxed);
+  if (later) atomic_store_explicit(&h->turn, 0, memory_order_release);
+}
+
+/* Whoever comes first makes the shape; all others go on. */
+static void attach(ldg_hot *h, ldg_hot_shape *make, void *arg) {
+  ldg_shape shape;
+  ldg_slot *slot;
+  double gain;
+  if (atomic_exchange_explicit(&h->turn, 1, memory_order_acquire)) return;
+  const char *why = make(arg, &shape, &gain);
+  if (!why) why = ldg_jit_slot(&shape, gain, atomic_load_explicit(&h->moved, memory_order_relaxed), &slot);
+  if (why) { no_slot(h, why); return; }
+  atomic_store_explicit(&h->tell, ldg_jit_forced() ? 1 : TELL, memory_order_relaxed);
+  atomic_store_explicit(&h->slot, slot, memory_order_release);
+}
+
+static ldg_slot *slot_of(ldg_hot *h, ldg_hot_shape *make, void *arg) {
+  if (!atomic_load_explicit(&h->slot, memory_order_acquire)) attach(h, make, arg);
+  return atomic_load_explicit(&h->slot, memory_order_acquire);
+}
+
+void ldg_hot_tell(ldg_hot *h, ldg_hot_shape *make, void *arg) {
+  ldg_slot *slot = slot_of(h, make, arg);
+  if (!slot) return;
+  const int64_t bytes = atomic_exchange_explicit(&h->moved, 0, memory_order_relaxed);
+  if (ldg_jit_moved(slot, bytes)) return;
+  ldg_hot_adopt(h, slot);
+  atomic_store_explicit(&h->tell, INT64_MAX, memory_order_relaxed);
+}
+
+void ldg_hot_ask(ldg_hot *h, ldg_hot_shape *make, void *arg) {
+  ldg_slot *slot = slot_of(h, make, arg);
+  if (slot) ldg_jit_ask(slot);
+}
+
+void ldg_hot_explain(const ldg_hot *h, ldg_text *t) {
+  const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
+  const char *why = atomic_load_explicit(&h->why, memory_order_relaxed);
+  if (slot) ldg_jit_explain(slot, t);
+  else if (why) ldg_text_add(t, "tier 1, %s\n", why);
+  else ldg_text_add(t, "tier 1, %lld of %d bytes moved before its shape is looked at\n", (long long)atomic_load_explicit(&h->moved, memory_order_relaxed), LDG_HOT_LOOK);
+}
+
+/* ---- fields ---- */
+
+bool ldg_hot_field(ldg_shape *s, int64_t src, int64_t dst, int64_t len) {
+  ldg_field *last = s->n ? &s->field[s->n - 1] : NULL;
+  if (last && last->src + last->len == src && last->dst + last->len == dst) last->len += len;
+  else if (s->n == LDG_SHAPE_FIELDS) return false;
+  else s->field[s->n++] = (ldg_field){ src, dst, len };
+  return true;
+}
+
+void ldg_hot_settle(ldg_shape *s, int64_t at[2]) {
+  at[0] = at[1] = INT64_MAX;
+  for (int i = 0; i < s->n; i++) at[0] = ldg_min(at[0], s->field[i].src), at[1] = ldg_min(at[1], s->field[i].dst);
+  for (int i = 0; i < s->n; i++) s->field[i].src -= at[0], s->field[i].dst -= at[1];
+}

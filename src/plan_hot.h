@@ -1,0 +1,63 @@
+/* plan_hot: what stands in front of tier 1 until a kernel comes: it counts bytes, asks for a slot, and takes the slot's kernel. Steps have
+ * one a direction (plan_jit.h), pairs of plans that are copied have one (plan_pair.h). */
+#ifndef LDG_PLAN_HOT_H
+#define LDG_PLAN_HOT_H
+
+#include "../backends/jit.h"
+#include "rep.h"
+
+#define LDG_HOT_LOOK (256 << 10) /* bytes before the shape is made */
+
+typedef struct ldg_hot {
+  _Atomic(ldg_kernel *) kernel;  /* of the slot, once it is there */
+  _Atomic int64_t least;         /* iterations that it is for; set before the kernel is */
+  _Atomic(ldg_slot *) slot;      /* NULL: not yet, or never */
+  _Atomic int64_t moved;         /* bytes, not yet told to the slot; racy: some may be lost */
+  _Atomic int64_t tell;          /* when that many; INT64_MAX: nobody wants to know any more */
+  _Atomic int turn;              /* who makes the shape */
+  _Atomic(const char *) why;     /* there is no slot */
+} ldg_hot;
+
+/* What a plan knows of another one, or of packed bytes, that it is moved to or from, or reduced with (plan_pair.h). */
+typedef struct ldg_pair {
+  _Atomic int claim;         /* of plan_pair.c; all else is set before it says so */
+  uint64_t with;             /* which other plan, direction and op */
+  ldg_hot hot;
+  /* set before there is a slot */
+  int64_t period, row, most; /* bytes of the stream: the least that both loops have in common, and the most at once */
+  int64_t at[2];             /* of the kernel's places, from those of the period */
+} ldg_pair;
+#define LDG_PAIRS 4          /* those that come first */
+
+/* Makes the shape, and what else is to be known before there is a slot; `gain` as ldg_jit_slot takes it. One thread at a time does.
+ * NULL or why there is none. */
+typedef const char *ldg_hot_shape(void *arg, ldg_shape *s, double *gain);
+
+void ldg_hot_init(ldg_hot *h);
+void ldg_hot_tell(ldg_hot *h, ldg_hot_shape *shape, void *arg);
+/* The slot's kernel becomes its own, so that calls have no slot to go to. */
+bool ldg_hot_adopt(ldg_hot *h, const ldg_slot *slot);
+/* Asks for the kernel at once. */
+void ldg_hot_ask(ldg_hot *h, ldg_hot_shape *shape, void *arg);
+void ldg_hot_explain(const ldg_hot *h, ldg_text *t);
+
+/* The kernel; or NULL, and so many bytes more were counted. */
+static inline ldg_kernel *ldg_hot_kernel(const ldg_hot *h) { return atomic_load_explicit(&h->kernel, memory_order_acquire); }
+static inline void ldg_hot_count(ldg_hot *h, int64_t bytes, ldg_hot_shape *shape, void *arg) {
+  const int64_t mark = atomic_load_explicit(&h->tell, memory_order_relaxed);
+  if (mark == INT64_MAX) return;
+  const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
+  if (slot && ldg_hot_adopt(h, slot)) return;
+  const int64_t all = atomic_load_explicit(&h->moved, memory_order_relaxed) + bytes;
+  atomic_store_explicit(&h->moved, all, memory_order_relaxed);
+  if (all >= mark) ldg_hot_tell(h, shape, arg);
+}
+
+/* Is a body small enough for a shape? */
+static inline bool ldg_hot_fits(const ldg_rep *body) { return body->runs <= LDG_SHAPE_FIELDS && body->size <= LDG_SHAPE_BYTES && body->size > 0; }
+/* A field more, or a longer last one; false: too many. */
+bool ldg_hot_field(ldg_shape *s, int64_t src, int64_t dst, int64_t len);
+/* Fields are then counted from the least of either side, which is at[0] and at[1]. */
+void ldg_hot_settle(ldg_shape *s, int64_t at[2]);
+
+#endif

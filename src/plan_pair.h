@@ -1,0 +1,20 @@
+/* plan_pair: tier 2 of copies from layout to layout, and of reductions, one side of which may be packed: a kernel that moves, or reduces, a
+ * period of the stream, which is whole bodies on either side, as often as both sides go on so. A plan keeps what it knows of the first few
+ * that it met. */
+#ifndef LDG_PLAN_PAIR_H
+#define LDG_PLAN_PAIR_H
+
+#include "plan.h"
+
+/* One side: items of a plan. Without a plan: packed bytes, from byte 0 on. */
+typedef struct ldg_items { const ldg_plan *plan; int64_t count; const char *base; } ldg_items;
+
+/* How a kernel reduces elements; LDG_MOVE: none does. */
+ldg_reduce ldg_pair_reduce(lading_op op, lading_elem e);
+/* Moves or reduces what a kernel can of stream bytes [lo, hi), which both sides have: *from to *to, with nothing done yet before and behind it.
+ * False: nothing was done, since there is no kernel, or not yet, or it is not for so few. NULL: moves. */
+bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce, int64_t lo, int64_t hi, int64_t *from, int64_t *to);
+/* A line for each pair of the plan. */
+void ldg_pair_explain(const ldg_plan *p, ldg_text *t);
+
+#endif
