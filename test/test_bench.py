@@ -155,7 +155,7 @@ def test_peer(lbench, name):
 def test_calls(lbench):
     lines = run(lbench, "calls").stdout.splitlines()
     ns = [float(line.split()[-2]) for line in lines]
-    check(len(lines) == 10 and min(ns) > 0, f"lbench calls: {lines}")
+    check(len(lines) == 11 and min(ns) > 0, f"lbench calls: {lines}")
 
 
 def main():
