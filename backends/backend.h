@@ -71,7 +71,14 @@ typedef struct ldg_fuser {
   uint64_t *words;
   ldg_fused_page *page;              /* LDG_FUSED_PAGES of them */
   uint64_t there;                    /* where the device has them */
+  struct ldg_graphs *graphs;         /* the backend's own */
 } ldg_fuser;
+/* One of them: the cargos of that page. */
+typedef struct ldg_fused_launch {
+  int64_t cargos, tiles;
+  int page;
+  bool reduces, recorded;            /* some are reductions; the stream is recorded into a graph of the caller's */
+} ldg_fused_launch;
 
 typedef struct ldg_device ldg_device;
 struct ldg_device {
@@ -84,7 +91,7 @@ struct ldg_device {
   int (*wrap)(const ldg_device *d, void *stream, ldg_lane **out);           /* the stream outlives the lane */
   void (*destroy)(ldg_lane *l);                                             /* work goes on */
   int (*sync)(ldg_lane *l);                                                 /* waits; needs no lock */
-  bool (*reaches)(const ldg_lane *l, lading_memkind kind);                  /* whether kernels may touch that memory */
+  bool (*reaches)(const ldg_lane *l, lading_memkind kind);                  /* whether kernels may touch that memory; needs no lock */
   int (*copy)(ldg_lane *l, void *dst, const void *src, int64_t n);          /* memory of any kind that reaches() admits */
   /* n <= LDG_CARGO_OWN cargos of one form, all of them moves or all reductions; `first` is set there. ordered: by one thread */
   int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
@@ -105,8 +112,8 @@ struct ldg_device {
   /* So many words, all 0. On an error there is nothing to close */
   int (*fuse_open)(ldg_lane *l, int64_t words, ldg_fuser *out);
   void (*fuse_close)(ldg_lane *l, ldg_fuser *f);                            /* waits for the lane */
-  /* One launch for the n cargos of that page, which stays as it is until all of its words were written; some may be reductions */
-  int (*fuse)(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles, bool reduces);
+  /* The page stays as it is until all of its words were written */
+  int (*fuse)(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *what);
   /* Never waits: whether the stream is recorded into a graph, whether all was done; NULL: not asked for. ERR_DEVICE: it failed */
   int (*look)(ldg_lane *l, bool *recorded, bool *idle);
   int (*ipc_export)(const ldg_device *d, const void *at, lading_ipc *out);  /* ERR_UNSUPPORTED: no memory to be exported */

@@ -47,8 +47,11 @@ typedef struct ldg_cargo {
 #define LDG_SQUARE 32     /* a side of it, in units */
 typedef struct ldg_cargo_args { int64_t tiles, n; ldg_cargo cargo[LDG_CARGO_OWN]; } ldg_cargo_args;
 
-/* Fused launches: cargos of many requests, of any forms, by one kernel. Tile t is cargo i's when start[i].first <= t, i the last such;
- * whoever is done with a tile takes it off its request's `left`, and the last one writes the request's id to its word. */
+/* Fused launches: cargos of many requests, of any forms, by one kernel. A tile is 4 to 16 KiB here, of narrow words as well, so it has parts of
+ * LDG_TILE units: the search for its cargo, the 400 bytes of that, two barriers and a count are shared by more than one KiB. Tile t is cargo i's when
+ * start[i].first <= t, i the last such; whoever is done with a tile takes it off its request's `left`, and the last one writes the
+ * request's id to its word. */
+#define LDG_FUSED_PARTS(unit) ((unit) < 4 ? 4 / (unit) : 1) /* units of 1, 2, or 4 bytes and more */
 enum { LDG_FUSED_REQUESTS = 64, LDG_FUSED_CARGOS = 128, LDG_FUSED_PAGES = 16 };
 typedef struct ldg_fused_end { uint64_t *word; uint64_t id; uint32_t left, pad; } ldg_fused_end; /* word NULL: nobody asks */
 typedef struct ldg_fused_start { int64_t first, end; } ldg_fused_start;                          /* tile; index of its request's end */

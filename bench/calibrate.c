@@ -237,7 +237,7 @@ static bool open_pools(bench_pools *p, place mem[2]) {
 static int measure(const bench_pools *p, ldg_model *m, double end) {
   int rounds = 0;
   double start = calibrate_now(), longest = 0;
-  for (int64_t *v = (int64_t *)m; v < m->kernel; v++) *v = UNKNOWN; /* behind it stand devices */
+  for (int64_t *v = (int64_t *)m; v < m->number; v++) *v = UNKNOWN; /* behind them stand numbers, and devices */
   memcpy(m->level, p->level, sizeof m->level);
   for (; rounds < ROUNDS_MIN || start + longest < end; rounds++) {
     copies(p, m), blocks(p, m), lists(p, m), transposes(p, m), odds(p, m);

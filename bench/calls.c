@@ -11,7 +11,7 @@
 #define SAMPLES 21
 
 typedef struct subject {
-  lading_type *vector, *list, *eight, *face; /* 2^20 blocks in a row, 2^20 listed, 8 blocks of 8 bytes, a face that stays */
+  lading_type *vector, *list, *eight, *wide, *face; /* 2^20 blocks in a row, 2^20 listed, 8 blocks of 8 bytes, 8 farther apart, a face that stays */
   int64_t n, *at, *len;                      /* an irregular list */
   char *mem, *packed;
   int64_t turn;
@@ -78,6 +78,7 @@ static int segment_of_vector(subject *s) { return segment_of(s->vector); }
 static int segment_of_list(subject *s) { return segment_of(s->list); }
 static int pack_eight(subject *s) { return lading_pack(s->eight, 1, s->mem, s->packed, 0, 64); }
 static int unpack_eight(subject *s) { return lading_unpack(s->eight, 1, s->mem, s->packed, 0, 64); }
+static int copy_eight(subject *s) { return lading_copy(s->eight, 1, s->mem, s->wide, 1, s->mem + 2048, 0, 64); }
 static int sum_one(subject *s) {
   return lading_unpack_op(lading_elem_type(LADING_INT32), 1, s->mem, s->packed, 0, 4, LADING_SUM);
 }
@@ -105,8 +106,9 @@ static int make_subjects(subject *s) {
   int e = lading_type_vector(BLOCKS, 1, 2, d, &s->vector);
   if (!e) e = lading_type_hindexed_block(BLOCKS, 1, s->at, d, &s->list);
   if (!e) e = lading_type_vector(8, 1, 2, d, &s->eight);
+  if (!e) e = lading_type_vector(8, 1, 3, d, &s->wide);
   if (!e) e = face(7, &s->face);
-  for (const lading_type *t[] = { s->vector, s->list, s->eight, s->face }, **p = t; p < t + 4 && !e; p++) e = lading_type_commit(*p);
+  for (const lading_type *t[] = { s->vector, s->list, s->eight, s->wide, s->face }, **p = t; p < t + 5 && !e; p++) e = lading_type_commit(*p);
   s->n = IRREGULAR;
   for (int64_t i = 0; i < IRREGULAR; i++) s->len[i] = 8 + 8 * (int64_t)(splitmix64(&seed) % 2);
   return e;
@@ -122,10 +124,11 @@ int calls_time(void) {
   report("lading_iov, one segment near 2^20 of a list", segment_of_list, &s);
   report("lading_pack, 8 blocks of 8 B", pack_eight, &s);
   report("lading_unpack, 8 blocks of 8 B", unpack_eight, &s);
+  report("lading_copy, 8 blocks of 8 B", copy_eight, &s);
   report("lading_unpack_op, one int, SUM", sum_one, &s);
   report("lading_type_id, known", id_of_face, &s);
   report("lading_wire_encode, subarray of 3 dims", encode_face, &s);
-  lading_type_free(s.vector), lading_type_free(s.list), lading_type_free(s.eight), lading_type_free(s.face);
+  lading_type_free(s.vector), lading_type_free(s.list), lading_type_free(s.eight), lading_type_free(s.wide), lading_type_free(s.face);
   ldg_free(s.at), ldg_free(s.len), ldg_free(s.mem), ldg_free(s.packed);
   return 0;
 }

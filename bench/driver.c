@@ -8,6 +8,9 @@ static void *first_of(const char *const *names) {
   return found;
 }
 
+/* name NULL: that vendor has none. */
+static void find(void *library, void **out, const char *name) { *out = name ? dlsym(library, name) : NULL; }
+
 const driver *driver_open(const char *backend) {
   static driver d;
   const int hip = !strcmp(backend, "hip");
@@ -15,7 +18,7 @@ const driver *driver_open(const char *backend) {
   void *library = first_of(hip ? hip_names : cuda_names);
   if (!library) return NULL;
 #define DRIVER_FIND(name, cuda_name, hip_name, params) \
-  *(void **)&d.name = dlsym(library, hip ? hip_name : cuda_name);
+  find(library, (void **)&d.name, hip ? hip_name : cuda_name);
   DRIVER_CALLS(DRIVER_FIND)
 #undef DRIVER_FIND
   *(void **)(hip ? (void *)&d.copy_of_kind : (void *)&d.copy) = dlsym(library, hip ? "hipMemcpyAsync" : "cuMemcpyAsync");

@@ -14,6 +14,7 @@
   DRIVER(device_count, "cuDeviceGetCount", "hipGetDeviceCount", (int *))                                                           \
   DRIVER(retain, "cuDevicePrimaryCtxRetain", "hipDevicePrimaryCtxRetain", (void **, int))                                          \
   DRIVER(release, "cuDevicePrimaryCtxRelease_v2", "hipDevicePrimaryCtxRelease", (int))                                             \
+  DRIVER(reset, "cuDevicePrimaryCtxReset_v2", "hipDevicePrimaryCtxReset", (int))                                                   \
   DRIVER(push, "cuCtxPushCurrent_v2", "hipCtxPushCurrent", (void *))                                                               \
   DRIVER(pop, "cuCtxPopCurrent_v2", "hipCtxPopCurrent", (void **))                                                                 \
   DRIVER(current, "cuCtxGetCurrent", "hipCtxGetCurrent", (void **))                                                                \
@@ -51,6 +52,7 @@
   DRIVER(event_sync, "cuEventSynchronize", "hipEventSynchronize", (void *))                                                        \
   DRIVER(begin_capture, "cuStreamBeginCapture_v2", "hipStreamBeginCapture", (void *, int))                                         \
   DRIVER(end_capture, "cuStreamEndCapture", "hipStreamEndCapture", (void *, void **))                                              \
+  DRIVER(capture_mode, "cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode", (int *))                         \
   DRIVER(instantiate, "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags", (void **, void *, unsigned long long))        \
   DRIVER(graph_launch, "cuGraphLaunch", "hipGraphLaunch", (void *, void *))                                                        \
   DRIVER(graph_free, "cuGraphDestroy", "hipGraphDestroy", (void *))                                                                \
@@ -58,6 +60,15 @@
   DRIVER(ipc_get, "cuIpcGetMemHandle", "hipIpcGetMemHandle", (void *, void *))                                                     \
   DRIVER(ipc_open, "cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle", (void **, driver_ipc, unsigned))                                \
   DRIVER(ipc_close, "cuIpcCloseMemHandle", "hipIpcCloseMemHandle", (void *))                                                       \
+  DRIVER(create, "cuMemCreate", NULL, (void **, size_t, const driver_piece *, unsigned long long))                                   \
+  DRIVER(release_piece, "cuMemRelease", NULL, (void *))                                                                            \
+  DRIVER(export_piece, "cuMemExportToShareableHandle", NULL, (void *, void *, int, unsigned long long))                            \
+  DRIVER(import_piece, "cuMemImportFromShareableHandle", NULL, (void **, void *, int))                                             \
+  DRIVER(reserve, "cuMemAddressReserve", NULL, (void **, size_t, size_t, void *, unsigned long long))                              \
+  DRIVER(unreserve, "cuMemAddressFree", NULL, (void *, size_t))                                                                    \
+  DRIVER(map, "cuMemMap", NULL, (void *, size_t, size_t, void *, unsigned long long))                                              \
+  DRIVER(unmap, "cuMemUnmap", NULL, (void *, size_t))                                                                              \
+  DRIVER(access, "cuMemSetAccess", NULL, (void *, size_t, const driver_access *, size_t))                                          \
   DRIVER(attribute, "cuPointerGetAttribute", "hipPointerGetAttribute", (void *, int, void *))                                      \
   DRIVER(range, "cuMemGetAddressRange_v2", "hipMemGetAddressRange", (void **, size_t *, void *))
 
@@ -67,6 +78,9 @@ typedef struct driver_side2 { size_t x, y; int kind; const void *host; const voi
 typedef struct driver_box2 { driver_side2 src, dst; size_t width, height; } driver_box2;
 typedef struct driver_side3 { size_t x, y, z, lod; int kind; const void *host; const void *device; void *array, *reserved; size_t pitch, height; } driver_side3;
 typedef struct driver_box3 { driver_side3 src, dst; size_t width, height, depth; } driver_box3;
+/* CUDA's CUmemAllocationProp and CUmemAccessDesc. */
+typedef struct driver_piece { int type, handles, place, device; void *security; unsigned char flags[8]; } driver_piece;
+typedef struct driver_access { int place, device, flags; } driver_access;
 typedef struct driver_ipc { unsigned char bytes[64]; } driver_ipc;
 #define DRIVER_POINTER(name, cuda, hip, params) int (*name) params;
 typedef struct driver {

@@ -1,5 +1,6 @@
 #!/bin/sh
-# All there is to do on a machine with a GPU, in one go and under 9 minutes: build, test, sanitize, measure. Needs nvcc or clang, a C
+# All there is to do on a machine with a GPU, in one go: build, test, sanitize, measure, judge. It has one deadline, 520 s from its begin:
+# every step gets its own time or what is left, whichever is less, and the judgement is written whatever happened. Needs nvcc or clang, a C
 # compiler, Meson, ninja and Python; asks nothing of a network. What such a machine often lacks (the header of xxHash, Check) is
 # carried along: `--carry`, run elsewhere, puts it into build-carry/, an ignored folder, where this script finds it.
 set -u
@@ -7,9 +8,10 @@ cd "$(dirname "$0")/.." || exit 2
 
 usage() {
   cat <<'END2'
-usage: bench/gpu_all.sh [OUT]          builds into build-gpu/, writes logs and CSV files into OUT (build-gpu/results)
+usage: bench/gpu_all.sh [OUT]          builds into build-gpu/, writes logs, CSV files and summary.txt into OUT (build-gpu/results)
        bench/gpu_all.sh --carry [DIR]  what a bare machine needs of this one, into DIR (build-carry)
-Environment: BACKEND (cuda), WHAT (problems to measure instead of the suites), SECONDS_BUILD (200), SECONDS_MEASURE (per CSV file, 60), CARRY (build-carry).
+Environment: BACKEND (cuda), SECONDS_ALL (520), CARRY (build-carry); WHAT (problems to measure instead of the suites), TESTS (instead of all of
+the suite `device`: a name), BUILT (a build folder that is complete: nothing is compiled). With LD_LIBRARY_PATH=BUILT/test/fake it is a rehearsal.
 END2
 }
 
@@ -52,81 +54,128 @@ esac
 
 out=${1:-build-gpu/results}
 backend=${BACKEND:-cuda}
-limit=${SECONDS_MEASURE:-60}
+build=${BUILT:-build-gpu}
 carried=${CARRY:-build-carry}
 begun=$(date +%s)
-failed=0
+ends=$((begun + ${SECONDS_ALL:-520}))
+kept=10 # seconds for the judgement
+failed=0 missed=0
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 if [ -x "$carried/bin/pkg-config" ]; then PATH=$(cd "$carried/bin" && pwd):$PATH; fi
 export PATH
 
 say() { printf '== %4ds  %s\n' $(($(date +%s) - begun)) "$*" | tee -a "$out/summary.txt"; }
+left() { echo $((ends - kept - $(date +%s))); }
+least() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
+
+# note RESULT NAME WORDS: for people, and for the judgement
+note() {
+  echo "$2,$1" >> "$out/steps.csv"
+  case $1 in failed) failed=$((failed + 1)) ;; missed) missed=$((missed + 1)) ;; esac
+  say "$1: $2$3"
+}
+
+# limited NAME SECONDS COMMAND...: runs it for so long, or for what is left; its exit status, 124 out of time, 125 no time at all
+limited() {
+  name=$1 seconds=$(least "$2" "$(left)"); shift 2
+  if [ "$seconds" -lt 1 ]; then return 125; fi
+  timeout -k 2 "$seconds" "$@"
+}
+
+last_line() { tail -n 1 "$1" | cut -c 1-200; }
 
 # step NAME SECONDS COMMAND...: its output goes to OUT/NAME.log; 77 is skipped
 step() {
-  name=$1 seconds=$2; shift 2
-  timeout "$seconds" "$@" > "$out/$name.log" 2>&1
+  limited "$@" > "$out/$1.log" 2>&1
   rc=$?
   case $rc in
-    0) say "ok: $name" ;;
-    77) say "skipped: $name: $(tail -n 1 "$out/$name.log")" ;;
-    124) say "FAILED: $name: longer than $seconds s"; failed=$((failed + 1)) ;;
-    *) say "FAILED: $name ($rc): $(tail -n 1 "$out/$name.log")"; failed=$((failed + 1)) ;;
+    0) note ok "$1" "$(if [ "$1" = tests ]; then echo ": $(last_line "$out/$1.log")"; fi)" ;;
+    77) note skipped "$1" ": $(last_line "$out/$1.log")" ;;
+    124 | 137) note missed "$1" ", out of time" ;;
+    125) note missed "$1" ", no time left" ;;
+    *) note failed "$1" " ($rc): $(last_line "$out/$1.log")" ;;
   esac
   return $rc
 }
 
-# csv NAME 'MODE OPTIONS' WHAT...: what was measured when the time is over counts
+# csv PARTS NAME 'MODE OPTIONS' WHAT...: so many parts of what is left for those still to come; what was measured when it is over counts
 csv() {
-  name=$1 mode=$2; shift 2
-  # shellcheck disable=SC2086 # lists of words
-  timeout "$limit" build-gpu/bench/lbench $mode --backend "$backend" --csv ${WHAT:-"$@"} > "$out/$name.csv" 2> "$out/$name.log"
+  parts=$1 name=$2 mode=$3; shift 3
+  case $mode in batch) ;; *) if [ -n "${WHAT:-}" ]; then set -- "$WHAT"; fi ;; esac
+  share=$(($(left) * parts / to_come)) to_come=$((to_come - parts))
+  share=$((share > 0 ? share : 1))
+  # shellcheck disable=SC2048,SC2086 # lists of words
+  limited "$name" "$share" "$build/bench/lbench" $mode --backend "$backend" --csv $* > "$out/$name.csv" 2> "$out/$name.log"
   rc=$?
-  say "measured: $name: $(($(wc -l < "$out/$name.csv") - 1)) problems$(if [ $rc = 124 ]; then echo ", out of time"; fi)"
-  if [ $rc != 0 ] && [ $rc != 124 ]; then say "FAILED: $name ($rc): $(tail -n 1 "$out/$name.log")"; failed=$((failed + 1)); fi
+  rows=$(($(wc -l < "$out/$name.csv") - $(grep -c '^#' "$out/$name.csv") - 1)) # whole ones, behind the header
+  rows=$((rows > 0 ? rows : 0))
+  case $rc in
+    0) note ok "$name" ": $rows rows" ;;
+    124 | 125 | 137) note missed "$name" ": $rows rows, out of time" ;;
+    *) note failed "$name" " ($rc): $(last_line "$out/$name.log")" ;;
+  esac
+}
+
+judge() {
+  say "$failed failed, $missed out of time; results in $out"
+  timeout -k 2 "$kept" python3 bench/gpu_report.py "$out" > "$out/report.txt" 2>&1 || echo "the report failed" >> "$out/report.txt"
+  tee -a "$out/summary.txt" < "$out/report.txt"
+  [ "$failed" = 0 ] && [ "$missed" = 0 ]
+  exit
 }
 
 : > "$out/summary.txt"
+: > "$out/steps.csv"
 say "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2> /dev/null || echo 'no nvidia-smi here')"
 
 # ---- build ----
-options="--buildtype=release -Dtests=true -Dpeers=false -Dexamples=false -D$backend=true"
-# shellcheck disable=SC2086
-[ -f build-gpu/build.ninja ] || step setup 60 meson setup build-gpu $options || exit 1
-step build "${SECONDS_BUILD:-200}" meson compile -C build-gpu || exit 1
-
-# ---- test: those that want a device, on the real one ----
-step tests 150 meson test -C build-gpu --no-rebuild --print-errorlogs --suite device -t 0.6
-
-# ---- sanitize ----
-if command -v compute-sanitizer > /dev/null; then
-  for tool in memcheck racecheck synccheck initcheck; do
-    case $tool in memcheck) cases="copies every_op" ;; racecheck | synccheck) cases=large_nests ;; *) cases=copies ;; esac
-    for one in $cases; do
-      step "$tool-$one" 45 env CK_RUN_CASE="$one" CK_FORK=no CK_DEFAULT_TIMEOUT=0 LADING_TEST_BACKEND="$backend" LADING_TEST_QUICK=1 \
-        compute-sanitizer --tool "$tool" --error-exitcode 9 build-gpu/test/test_device
-    done
-  done
-  for tool in memcheck racecheck synccheck; do
-    step "$tool-batch" 45 env CK_RUN_CASE=one_launch CK_FORK=no CK_DEFAULT_TIMEOUT=0 LADING_TEST_BACKEND="$backend" \
-      compute-sanitizer --tool "$tool" --error-exitcode 9 build-gpu/test/test_batch_device
-  done
-else
-  say "skipped: compute-sanitizer is not here"
+if [ -z "${BUILT:-}" ]; then
+  other=$(if [ "$backend" = cuda ]; then echo hip; else echo cuda; fi)
+  options="--buildtype=release -Dtests=true -Dpeers=false -Dexamples=false -Djit=disabled -D$backend=true -D$other=false"
+  # shellcheck disable=SC2086
+  [ -f build-gpu/build.ninja ] || step setup 40 meson setup build-gpu $options || judge
+  step build 200 meson compile -C build-gpu || judge
 fi
 
-# ---- measure ----
-step calibrate 60 build-gpu/bench/lbench calibrate --device --backend "$backend" --out "$out/model"
-step batch 60 build-gpu/bench/lbench batch --backend "$backend" --csv
-csv device-ddtbench 'time --where device' ddtbench
-csv device-tempi 'time --where device' tempi
-csv device-other 'time --where device' transpose comb ompi
-csv pinned-ddtbench 'time --where pinned' ddtbench
-csv host-ddtbench 'time --where host-to-device' ddtbench
-csv ipc-ddtbench ipc ddtbench
-step report 20 python3 bench/gpu_report.py "$out"
-cat "$out/report.log" >> "$out/summary.txt"
-say "$failed failed; results in $out"
-cat "$out/report.log"
-[ "$failed" = 0 ]
+# ---- test: those that want a device, on the real one; two processes and IPC are among them ----
+# Tests that find no device are skipped, which is no success.
+cat > "$out/run_tests" <<'END2'
+#!/bin/sh
+meson test -C "$1" --no-rebuild --logbase gpu_all --print-errorlogs --suite device -t 0.35 ${2:+"$2"} 2>&1 | tee "$0.out"
+count() { sed -n "s/^$1: *\([0-9]*\).*/\1/p" "$0.out" | tail -n 1; }
+echo "$(count Ok) passed, $(count Fail) failed, $(count Timeout) out of time, $(count Skipped) skipped"
+[ "$(count Ok)" -gt 0 ] && [ "$(count Fail)$(count Timeout)" = 00 ]
+END2
+step tests 100 sh "$out/run_tests" "$build" "${TESTS:-}"
+
+# ---- sanitize ----
+sanitize() { # sanitize TOOL PROGRAM CASE
+  step "$1-$2-$3" 15 env CK_RUN_CASE="$3" CK_FORK=no CK_DEFAULT_TIMEOUT=0 LADING_TEST_BACKEND="$backend" LADING_TEST_QUICK=1 \
+    compute-sanitizer --tool "$1" --error-exitcode 9 "$build/test/test_$2"
+}
+if command -v compute-sanitizer > /dev/null; then
+  for one in copies every_op; do sanitize memcheck device $one; done
+  for tool in racecheck synccheck; do sanitize $tool device large_nests; done
+  sanitize initcheck device copies
+  for tool in memcheck racecheck synccheck; do sanitize $tool batch_device one_launch; done
+  sanitize memcheck queue requests_in_order
+else
+  note skipped sanitizers ": compute-sanitizer is not here"
+fi
+
+# ---- measure: first what the planner goes by ----
+step calibrate 40 "$build/bench/lbench" calibrate --device --backend "$backend" --out "$out/model"
+if [ -s "$out/model" ]; then export LADING_MODEL="$out/model"; fi
+few='--samples 9' # a copy a block takes long
+to_come=14
+csv 3 device-ddtbench "time --where device $few" ddtbench
+csv 3 device-tempi "time --where device $few" tempi
+csv 2 ipc-ddtbench ipc ddtbench
+csv 1 ipc-tempi ipc tempi
+csv 1 batch batch
+csv 1 pinned-ddtbench "time --where pinned $few" ddtbench
+csv 1 host-ddtbench "time --where host-to-device $few" ddtbench
+csv 1 device-other "time --where device $few" transpose comb ompi other
+csv 1 pinned-tempi "time --where pinned $few" tempi
+judge

@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
-"""What the CSV files of `lbench time --where` in a folder come to, beside what they are meant to show: `gpu_report.py DIR`."""
+"""What the results of gpu_all.sh come to: `gpu_report.py DIR`. First what was asked, a line each: met, NOT MET, or no data, and what was
+measured; then more of every CSV file. "No data" is not "met": of a suite that was cut short, what is there is judged and said to be cut."""
 import csv
 import math
 import pathlib
 import sys
 
+LARGE = 1 << 20  # packed bytes from which on a problem is large
+WAYS = ("pack", "unpack")
+
 
 def number(row, key):
-    return float(row.get(key) or 0)
+    try:
+        return float(row.get(key) or 0)
+    except ValueError:
+        return 0.0
 
 
 def ratio(row, way, rival):
@@ -16,8 +23,95 @@ def ratio(row, way, rival):
     return other / own if own and other else 0
 
 
-def of_floor(row, way):
-    return number(row, f"{way}_of_floor")
+def read_rows(path):
+    """Whole rows: the last one of a file that was cut short may be half of one."""
+    lines = (line for line in path.open() if not line.startswith("#"))
+    return [r for r in csv.DictReader(lines) if None not in r and None not in r.values()]
+
+
+def both_ways(rows, value):
+    return [(value(r, way), f"{way} of {r['name']}") for r in rows for way in WAYS]
+
+
+class Results:
+    def __init__(self, folder):
+        self.files = {p.stem: read_rows(p) for p in sorted(folder.glob("*.csv")) if p.stem != "steps"}
+        steps = folder / "steps.csv"
+        log = folder / "tests.log"
+        self.tests = log.read_text(errors="replace").strip().rsplit("\n", 1)[-1] if log.exists() else "" # how many passed
+        self.steps = dict(line.strip().rsplit(",", 1) for line in steps.open()) if steps.exists() else {}
+
+    def of(self, *begins):
+        """Rows of files whose names begin so, and whether one of them was cut short or is missing."""
+        names = [n for n in self.files if n.startswith(begins)]
+        return [r for n in names for r in self.files[n]], not names or any(self.steps.get(n, "ok") != "ok" for n in names)
+
+
+# ---- what was asked ----
+
+
+def least_of(values, goal, unit=""):
+    """The verdict on pairs (value, name), of which every one is to reach the goal."""
+    values = sorted(v for v in values if v[0] > 0)
+    if not values:
+        return None, "nothing was measured"
+    good = sum(v >= goal for v, _ in values)
+    return good == len(values), f"{good} of {len(values)}; least {values[0][0]:.3g}{unit}, {values[0][1]}"
+
+
+def ended(results, begins):
+    """Steps are to have ended well; a step that had no time says nothing."""
+    steps = {n: r for n, r in results.steps.items() if n.startswith(begins)}
+    bad = [n for n, r in steps.items() if r == "failed"]
+    if bad:
+        return False, "failed: " + " ".join(bad)
+    rest = [n for n, r in steps.items() if r != "ok"]
+    if rest or not steps:
+        return None, "did not run to an end: " + " ".join(rest) if rest else "did not run"
+    return True, f"{len(steps)} ended well" if len(steps) > 1 else "ended well"
+
+
+def over_launch(rows):
+    """ns of an enqueue beyond a launch, the most of them."""
+    over = sorted((number(r, "enqueue_ns") - number(r, "launch_ns"), r["name"]) for r in rows if number(r, "enqueue_ns") and number(r, "launch_ns"))
+    if not over:
+        return None, "nothing was measured"
+    return over[-1][0] <= 1000, f"median {over[len(over) // 2][0]:.0f} ns, most {over[-1][0]:.0f} ns, {over[-1][1]}"
+
+
+def wrong_bytes(results):
+    rows, _ = results.of("device", "pinned", "host")
+    notes = [r["note"] for r in rows if r.get("note")]
+    return (not notes if rows else None), "; ".join(notes[:3]) if notes else f"{len(rows)} problems"
+
+
+def claims(results):
+    device, cut = results.of("device-ddtbench", "device-tempi")
+    every, cut_every = results.of("device")
+    ipc, cut_ipc = results.of("ipc")
+    large = [r for r in device if number(r, "bytes") >= LARGE]
+    floors = {g: [r for r in large if lo <= number(r, "min_block") < hi] for g, lo, hi in (("wide", 32, math.inf), ("narrow", 4, 32))}
+    met, measured = ended(results, "tests")
+    yield "all tests pass on the device", met, f"{measured}, {results.tests}", False
+    yield "compute-sanitizer finds nothing", *ended(results, ("memcheck", "racecheck", "synccheck", "initcheck", "sanitizers")), False
+    yield "every way gives the right bytes", *wrong_bytes(results), cut_every
+    yield "blocks of 32 B or more, 1 MiB or more: 0.9 of the sector floor", *least_of(both_ways(floors["wide"], lambda r, w: number(r, f"{w}_of_floor")), 0.9), cut
+    yield "blocks of 4 to 31 B, 1 MiB or more: 0.7 of the sector floor", *least_of(both_ways(floors["narrow"], lambda r, w: number(r, f"{w}_of_floor")), 0.7), cut
+    yield "1.0 of the kernel by hand, everywhere", *least_of(both_ways(every, lambda r, w: ratio(r, w, "hand")), 1.0, "x"), cut_every
+    many = [r for r in every if number(r, "blocks") >= 1000]
+    yield "1000 blocks or more: 100 times one copy a block", *least_of(both_ways(many, lambda r, w: ratio(r, w, "blocks")), 100, "x"), cut_every
+    yield "an enqueue with hints takes the host a launch and 1 us at most", *over_launch(every), cut_every
+    yield "direct IPC: 1.5 times pack, copy, unpack", *least_of([(number(r, "packed_of_direct"), r["name"]) for r in ipc], 1.5, "x"), cut_ipc
+
+
+def print_claims(results):
+    print("asked, measured, met:")
+    for asked, met, measured, cut in claims(results):
+        verdict = "no data" if met is None else "met" if met else "NOT MET"
+        print(f"  {verdict:8} {asked}: {measured}{' (cut short)' if cut and met is not None else ''}")
+
+
+# ---- more ----
 
 
 def line(title, values, goal):
@@ -29,32 +123,28 @@ def line(title, values, goal):
     print(f"  {title}: {good} of {len(values)} at {goal:g} or more; geometric mean {mean:.2f}, least {values[0][0]:.2f} ({values[0][1]})")
 
 
-def report(path):
-    rows = list(csv.DictReader(path.open()))
-    print(f"{path.stem}: {len(rows)} problems, {rows[0]['device'] if rows else 'no device'}")
+def print_file(name, rows):
+    print(f"{name}: {len(rows)} rows{', ' + rows[0]['device'] if rows and 'device' in rows[0] else ''}")
     for row in rows:
         if row.get("note"):
             print(f"  WRONG: {row['note']}")
-    if path.stem.startswith("ipc"):
+    if name.startswith("ipc"):
         return line("directly against pack, copy, unpack", [(number(r, "packed_of_direct"), r["name"]) for r in rows], 1.5)
-    large = [r for r in rows if number(r, "bytes") >= 1 << 20]
-    for way in ("pack", "unpack"):
-        wide = [r for r in large if number(r, "min_block") >= 32]
-        narrow = [r for r in large if 4 <= number(r, "min_block") < 32]
-        line(f"{way} of the floor, 1 MiB or more, blocks of 32 bytes or more", [(of_floor(r, way), r["name"]) for r in wide], 0.9)
-        line(f"{way} of the floor, 1 MiB or more, blocks of 4 to 31 bytes", [(of_floor(r, way), r["name"]) for r in narrow], 0.7)
-        line(f"{way} against kernels by hand", [(ratio(r, way, "hand"), r["name"]) for r in rows], 1.0)
-        line(f"{way} against 2-D and 3-D copies of the driver", [(ratio(r, way, "box"), r["name"]) for r in rows], 1.0)
-        line(f"{way} against a copy a block, 1000 blocks or more", [(ratio(r, way, "blocks"), r["name"]) for r in rows if number(r, "blocks") >= 1000], 100)
-        line(f"{way} against the host and a copy", [(ratio(r, way, "staged"), r["name"]) for r in rows], 1.0)
-    over = sorted(number(r, "enqueue_ns") - number(r, "launch_ns") for r in rows if number(r, "enqueue_ns") and number(r, "launch_ns"))
-    if over:
-        print(f"  an enqueue takes {over[len(over) // 2]:.0f} ns of the host more than a launch (median; most {over[-1]:.0f}); meant to be 1000 or less")
+    if name.startswith("batch"):
+        few = [r for r in rows if 16 <= number(r, "requests") <= 32]
+        line("16 to 32 requests, against a launch each", [(number(r, "against_launches"), r["problem"]) for r in few], 1.0)
+        return line("16 to 32 requests, against the best of the others", [(number(r, "against_best"), r["problem"]) for r in few], 1.0)
+    for way in WAYS:
+        line(f"{way} of the floor, 1 MiB or more", [(number(r, f"{way}_of_floor"), r["name"]) for r in rows if number(r, "bytes") >= LARGE], 0.7)
+        for rival, words in (("hand", "kernels by hand"), ("box", "2-D and 3-D copies of the driver"), ("blocks", "a copy a block"), ("staged", "the host and a copy")):
+            line(f"{way} against {words}", [(ratio(r, way, rival), r["name"]) for r in rows], 1.0)
 
 
 def main():
-    for path in sorted(pathlib.Path(sys.argv[1]).glob("*.csv")):
-        report(path)
+    results = Results(pathlib.Path(sys.argv[1]))
+    print_claims(results)
+    for name, rows in results.files.items():
+        print_file(name, rows)
 
 
 main()

@@ -41,10 +41,12 @@ static const char usage[] =
     "  --filter REGEX   only problems whose name matches      --count N      items, for a type on the command line\n"
     "explain: --measure predicted and measured time of every strategy, by the options of time\n"
     "calibrate: --out FILE  and not to the file that the library reads    --device  what the model knows of GPUs\n"
+    "        --seconds N  to measure for (40); with 0 as long as it takes to measure all three times\n"
     "verify: --quick    small problems only                   --ranges N     random ranges per strategy (24)\n"
     "        --seed N   of the random bytes and ranges (1)\n"
     "copy:   the options of time but --csv, --segment, --floor and --peers\n"
     "time:   --csv      one line a problem, for programs      --samples N    the median of N counts (21)\n"
+    "        --least    the least sample, not the median: for a machine that does other things meanwhile\n"
     "        --min-time US  length of a sample (50)           --segment N    move in ranges of N bytes\n"
     "        --cold N   N packed bytes between two uses of a buffer\n"
     "        --floor    the least time for the cache lines touched    --peers[=NAME,...]  other engines, in the same run\n"
@@ -60,7 +62,7 @@ typedef struct options {
   device_where where;
   const char *backend;
   const char *peer_names, *peers_dir, *out;
-  int64_t count;
+  int64_t count, seconds;
   verify_options verify;
   measure_options measure;
   char **what;
@@ -109,6 +111,7 @@ static bool read_option(options *o, const char *name, const char *value) {
   else if (strcmp(name, "--min-time") == 0) o->measure.min_ns = (double)v * 1e3;
   else if (strcmp(name, "--segment") == 0) o->measure.segment = v;
   else if (strcmp(name, "--cold") == 0) o->measure.cold = v;
+  else if (strcmp(name, "--seconds") == 0) o->seconds = v;
   else return refuse("unknown option %s; 'lbench' alone prints the usage", name), false;
   return true;
 }
@@ -121,6 +124,7 @@ static bool read_args(options *o, int argc, char **argv) {
     else if (strcmp(arg, "--device") == 0) o->on_device = true;
     else if (strcmp(arg, "--measure") == 0) o->measured = true;
     else if (strcmp(arg, "--csv") == 0) o->csv = o->measure.floor = true;
+    else if (strcmp(arg, "--least") == 0) sampler_take_least();
     else if (strcmp(arg, "--floor") == 0) o->measure.floor = true;
     else if (strcmp(arg, "--peers") == 0) o->with_peers = true;
     else if (strncmp(arg, "--peers=", 8) == 0) o->peer_names = arg + 8, o->with_peers = true;
@@ -470,7 +474,7 @@ static bool is_mode(const char *s) {
 }
 
 int main(int argc, char **argv) {
-  options o = { .count = 1, .backend = "cuda", .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
+  options o = { .count = 1, .seconds = CALIBRATE_SECONDS, .backend = "cuda", .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   o.mode = argv[1];
@@ -479,7 +483,7 @@ int main(int argc, char **argv) {
   const bool read = read_args(&o, argc, argv);
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();
   if (read && strcmp(o.mode, "jit") == 0) return run_jit(&o);
-  if (read && strcmp(o.mode, "calibrate") == 0) return o.on_device ? calibrate_device(o.backend, o.out) : calibrate_machine(o.out, CALIBRATE_SECONDS);
+  if (read && strcmp(o.mode, "calibrate") == 0) return o.on_device ? calibrate_device(o.backend, o.out) : calibrate_machine(o.out, (double)o.seconds);
   if (read && strcmp(o.mode, "batch") == 0) return run_batches(&o);
   const bool pairs = read && strcmp(o.mode, "copy") == 0;
   int status = pairs ? run_pairs(&o) : read && find_work(&w, &o) ? run(&o, &w) : 2;

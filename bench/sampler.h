@@ -33,6 +33,7 @@ void sampler_close(sampler *s);
 int64_t sampler_calibrate(sampler *s, batch *run);            /* repetitions that last min_ns; also warms up */
 double sampler_time(sampler *s, batch *run, int64_t reps);    /* one sample: ns per call */
 timing sampler_stats(double *ns, int n);                      /* sorts */
+void sampler_take_least(void);                                /* from now on .ns is the least, no median: others use the machine, too */
 
 static inline const copy *sampler_turn(sampler *s) {
   const copy *c = &s->copy[s->next];

@@ -78,7 +78,7 @@ LDG_DEVICE void ldg_dev_any_tile(const ldg_cargo *c, int64_t t, bool reduces) {
   if (reduces && c->op != LADING_REPLACE) ldg_dev_reduce_tile(c, t);
   else if (c->form == LDG_FORM_NARROW) ldg_dev_tile_narrow(c, t);
   else if (c->form == LDG_FORM_WIDE) ldg_dev_tile_wide(c, t);
-  else ldg_dev_tile_trees(c, t);
+  else ldg_dev_tile_tree(c, t); /* one word at a time: with four all kinds of requests would have 64 registers a thread, not 40 (sm_90) */
 }
 
 /* By one thread, when the whole block has written its tile. The fence puts that before the count, and whoever counts to the end
@@ -97,7 +97,9 @@ LDG_DEVICE void ldg_dev_fused(const ldg_fused_args *a, bool reduces) {
     for (uint32_t k = LDG_TID; k < sizeof(ldg_cargo) / 8; k += LDG_BLOCK_DIM)
       ((uint64_t *)c)[k] = LDG_LOAD(uint64_t, (const uint64_t *)&a->page->cargo[i] + k);
     LDG_SYNC();
-    ldg_dev_any_tile(c, t - LDG_LOAD(int64_t, &a->page->start[i].first), reduces);
+    LDG_UNROLL(1) /* what does not change is read anew, too: nothing of it takes a register, and 40 of them are few enough for 6 blocks */
+    for (int32_t k = 0; k < LDG_FUSED_PARTS(c->unit); k++)
+      ldg_dev_any_tile(c, (t - LDG_LOAD(int64_t, &a->page->start[i].first)) * LDG_FUSED_PARTS(c->unit) + k, reduces);
     LDG_SYNC();
     if (LDG_TID == 0) ldg_dev_fused_end(&a->page->end[LDG_LOAD(int64_t, &a->page->start[i].end)]);
   }

@@ -141,7 +141,8 @@ LDG_DEVICE ldg_pair ldg_dev_narrow_unit(const ldg_cargo *c, int64_t x) { return 
 LDG_DEVICE ldg_pair ldg_dev_tree_unit(const ldg_cargo *c, int64_t x) { return ldg_dev_trees(c, x, 0); }
 LDG_MOVE_SOME(ldg_dev_move_narrow, ldg_dev_narrow_unit, 4)
 LDG_MOVE_SOME(ldg_dev_move_wide, ldg_dev_wide, 2)
-LDG_MOVE_SOME(ldg_dev_move_trees, ldg_dev_tree_unit, 1)
+LDG_MOVE_SOME(ldg_dev_move_trees, ldg_dev_tree_unit, 4)
+LDG_MOVE_SOME(ldg_dev_move_tree, ldg_dev_tree_unit, 1)
 
 /* Tile t of the cargo; all threads of the block come here, and four times their number divides a tile. */
 #define LDG_MOVE_TILE(name, move, n)                                            \
@@ -151,7 +152,8 @@ LDG_MOVE_SOME(ldg_dev_move_trees, ldg_dev_tree_unit, 1)
   }
 LDG_MOVE_TILE(ldg_dev_tile_narrow, ldg_dev_move_narrow, 4)
 LDG_MOVE_TILE(ldg_dev_tile_wide, ldg_dev_move_wide, 2)
-LDG_MOVE_TILE(ldg_dev_tile_trees, ldg_dev_move_trees, 1)
+LDG_MOVE_TILE(ldg_dev_tile_trees, ldg_dev_move_trees, 4)
+LDG_MOVE_TILE(ldg_dev_tile_tree, ldg_dev_move_tree, 1)
 
 LDG_DEVICE const ldg_cargo *ldg_dev_cargo(const ldg_cargo_args *a, int64_t t) {
   int64_t i = 0;

@@ -152,7 +152,7 @@ LADING_API int lading_unpack(const lading_type *type, int64_t count, void *mem, 
 
 /* Copies stream bytes [lo, hi) of `sc` items of `st` at `src` to the same stream positions of `dc` items of `dt` at `dst`,
  * without a buffer of the message's size. Layouts that have loops in common, as a whole or part by part, lists and long pieces are
- * copied straight; what is left, short pieces of many lengths, goes through a tile of 16 KiB on the stack. hi is bounded by the
+ * copied straight; what is left, short pieces of many lengths, goes through a tile of up to 64 KiB. hi is bounded by the
  * smaller stream. The bytes read and the bytes written must not overlap. */
 LADING_API int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi);
 
@@ -361,13 +361,15 @@ LADING_API int lading_device_count(const char *backend, int *n);
 
 typedef enum lading_memkind { LADING_MEM_UNKNOWN, LADING_MEM_HOST, LADING_MEM_PINNED, LADING_MEM_DEVICE, LADING_MEM_MANAGED } lading_memkind;
 typedef struct lading_mem { lading_memkind kind; int device; } lading_mem; /* a hint; zeros: the driver is asked, which takes longer than a launch */
-/* What kind of memory is at that address, and of which device (-1: the host). What no driver knows is HOST. */
+/* What kind of memory is at that address, and of which device (-1: the host). What no driver knows is HOST, and so is registered memory
+ * that devices have at another address: a hint of PINNED says that they have it at this one. */
 LADING_API int lading_mem_query(const void *at, lading_mem *out);
 
 /* Ordered work on one device. wrap: the caller's cudaStream_t or hipStream_t by value, which has to outlive the queue; NULL is the
- * default stream of the current device. create: a stream of its own. "host": work is done when its enqueue returns. A queue may be
- * used by several threads, and belongs to the process that made it. free does not wait for work under way. ERR_ARG (no such backend or device), ERR_DEVICE (also: no driver),
- * ERR_NOMEM. */
+ * default stream of the current device; the default stream that each thread has of its own (2 by value) orders nothing between threads:
+ * ERR_UNSUPPORTED. create: a stream of its own. "host": work is done when its enqueue returns. A queue may be used by several threads, and
+ * belongs to the process that made it. free does not wait for work under way. After a device was reset (CUDA) queues from before can be
+ * freed, and new ones be made. ERR_ARG (no such backend or device), ERR_DEVICE (also: no driver), ERR_NOMEM. */
 typedef struct lading_queue lading_queue;
 LADING_API int lading_queue_wrap(const char *backend, void *native_stream, lading_queue **out);
 LADING_API int lading_queue_create(const char *backend, int device, lading_queue **out);
@@ -389,23 +391,30 @@ typedef struct lading_work {
 typedef uint64_t lading_request;
 
 /* Puts the work behind what is in the queue, and returns; the types may be freed. One run on both sides is one copy of the driver,
- * all else one kernel. A type that is no nest of loops has a table in the device's memory, which its first use there fills and waits
+ * all else one kernel, or two where the model says so. A type that is no nest of loops has a table in the device's memory, which its first use there fills and waits
  * for. Memory that the device does not reach goes through pinned memory of the library, of which there is a bounded amount: when all
  * of it is in use, this call waits for some; not while a graph is recorded from the stream (ERR_UNSUPPORTED), and what a graph records
  * has to have been enqueued once before, if it is no nest. Memory of another device takes peer access, which is the caller's to enable. Bytes that coincide in the destination are written by one thread, slowly.
- * *out, unless NULL: for test and wait; leave it NULL while a graph is recorded. Errors are those of the call for host memory, and nothing was enqueued; ERR_DEVICE (also:
- * device memory on a "host" queue), and then of what was enqueued before it nothing is undone; ERR_UNSUPPORTED: a reduction of long
- * doubles, or of elements of several kinds that coincide, by a device. */
+ * *out, unless NULL: for test and wait; NULL while a graph is recorded, which has no requests. Errors are those of the call for host memory,
+ * ERR_UNSUPPORTED (a reduction of long doubles, or of elements of several kinds that coincide, by a device; a request while a graph is
+ * recorded), ERR_NOMEM, ERR_DEVICE (also: device memory on a "host" queue). After the last two parts of the work may be under way: sync the
+ * queue before its buffers go. */
 LADING_API int lading_enqueue(lading_queue *queue, const lading_work *work, lading_request *out);
 /* Whether everything up to that request is done. ERR_ARG: not of this queue; ERR_DEVICE: the device failed. */
 LADING_API int lading_test(lading_queue *queue, lading_request request, bool *done);
 LADING_API int lading_wait(lading_queue *queue, lading_request request);
 
 /* Device memory of one process, used in another one on the same machine (CUDA and HIP IPC). export: a token for the address, which
- * may be inside of an allocation; send it in any way. open: where those bytes are here, for the current device; opened once a buffer,
- * however often it is asked for, and in the process that exported it, that address itself. close: one for each open; what is not open any more
- * stays mapped until room is needed. The owner frees the memory after everybody closed it. ERR_UNSUPPORTED: memory that the driver
- * does not export, such as of pools; ERR_FORMAT: no token; ERR_ARG: not open; ERR_DEVICE. */
+ * may be inside of an allocation; send it in any way. open: where those bytes are here, for the current device; opened once a buffer and
+ * device, however often it is asked for, and in the process that exported it, that address itself. close: one for each open; what is not open
+ * any more stays mapped until room is needed. The owner frees the memory after everybody closed it.
+ *
+ * Memory that was mapped from pieces (cuMemCreate, CUDA) is exported, each piece by itself, if it was made with handles for a fabric or for
+ * POSIX descriptors. Of the latter the library keeps one open for each of the last 64 pieces exported, until an export finds them unmapped:
+ * so long their memory is not given back. Opening them takes the permission to trace the owner (pidfd_getfd, Linux 5.6), in the same pid namespace.
+ *
+ * ERR_UNSUPPORTED: memory that the driver does not export, such as of pools, or no such permission; ERR_FORMAT: no token; ERR_ARG: not
+ * open; ERR_DEVICE (also: the memory has gone, or its descriptor); ERR_NOMEM, ERR_SYSTEM. */
 typedef struct lading_ipc { unsigned char bytes[128]; } lading_ipc;
 LADING_API int lading_ipc_export(const void *device_ptr, lading_ipc *out);
 LADING_API int lading_ipc_open(const lading_ipc *token, void **ptr);
@@ -418,15 +427,26 @@ LADING_API int lading_ipc_close(void *ptr);
  * is not in the queue: works that are enqueued meanwhile come first. Requests may be of any types, kinds, ops and lengths; one that
  * writes what another one touches is started after it, and the result is that of the order in which they were added.
  *
- * When it is time to start, the model decides: at 512 KiB, and when the requests together have waited as long as a launch takes while
- * nothing is under way, which is at most twice as much launching and waiting as somebody would need who knew what will still come.
- * Nothing happens between calls: add, flush, test and wait look after it.
+ * What waits is started, all of it at once, by
+ *   flush           the caller says so;
+ *   a sync point    wait, for a request that was not started;
+ *   order           add, of a work that may touch bytes of one that waits, where one of the two writes: those that wait go before it. What an
+ *                   add looks at is bounded, so many works whose places mesh are started before they have to be;
+ * and with LADING_BATCH_MODEL also by add and test, when they find that
+ *   bytes           flush_bytes are there, or half of the slots;
+ *   age             one waits for max_age_ns;
+ *   idle progress   nothing is under way, and together they have waited as long as a launch takes: at most twice as much launching and
+ *                   waiting as somebody would need who knew what will still come;
+ *   announced ones  after lading_batch_expect, so many of them are there that the last one is sent earliest.
+ * Nothing happens between calls. lading_batch_stats counts what it was.
  *
  * On a device, what no kernel shares has a launch of its own, in its turn: memory that the device does not reach, destinations that
  * coincide, ops that it does not know. What lies in host or pinned memory, takes less than a launch, and finds the queue's stream with
  * nothing to do runs in the calling thread. A flush while the stream is recorded into a graph is recorded: its requests count as done, and
  * run whenever the graph does. The batch then has to outlive the graph; it keeps 16 such launches, later ones are recorded work by work.
- * What the model starts meanwhile is recorded, too: flush before a recording begins. */
+ * Flush, wait and order alone start what is recorded; what add and test would start waits for the end of the recording. A flush
+ * that comes again and again, of as many pieces as before, may become a graph of the library's, if the device's clock and the host's find
+ * that faster; nobody sees the difference. */
 enum { LADING_BATCH_MODEL, LADING_BATCH_MANUAL }; /* policy; MANUAL: flush, wait and a conflict start requests, nothing else does */
 typedef struct lading_batch_attr {
   int64_t slots;               /* requests not yet done, at most; rounded up to a power of two, 2^20 at most. 0: 256 */
@@ -452,7 +472,7 @@ LADING_API void lading_batch_free(lading_batch *batch);
  * nobody asked; enqueue it, or wait for another one. Errors are those of lading_enqueue for its arguments; nothing was taken. */
 LADING_API int lading_batch_add(lading_batch *batch, const lading_work *work, lading_request *out);
 /* n requests, counted from here, come one after the other: they are cut into launches so that the last one is sent earliest, as send_ns
- * and send_rate say; within 5 % of the best row of launches. With n == 0 the rest is unknown again. ERR_ARG: n < 0. */
+ * and send_rate say; within 7 % of the earliest end that any launches have, in a ring that holds n. With n == 0 the rest is unknown again. ERR_ARG: n < 0. */
 LADING_API int lading_batch_expect(lading_batch *batch, int64_t n);
 /* Starts what waits. The error of a request that was added with out == NULL is returned by the first flush that knows of it, one of
  * several; all others are told by test and wait. */

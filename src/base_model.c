@@ -113,9 +113,12 @@ static double on_row(const int64_t *row, int points, int64_t x) {
 
 double ldg_model_copy(int64_t bytes) { return on_row(ldg_model_get()->copy, LDG_MODEL_COPIES, bytes); }
 
-double ldg_model_kernel(int place, int side, int64_t block) {
-  return on_row(ldg_model_get()->kernel + (place * LDG_MODEL_SIDES + side) * LDG_MODEL_BLOCKS, LDG_MODEL_BLOCKS, block);
+double ldg_model_kernel(int kernel, int side, int stride, int64_t block) {
+  const int row = (kernel * LDG_MODEL_SIDES + side) * LDG_MODEL_STRIDES + stride;
+  return on_row(ldg_model_get()->kernel + row * LDG_MODEL_BLOCKS, LDG_MODEL_BLOCKS, block);
 }
+
+double ldg_model_launch(void) { return (double)ldg_model_get()->launch * 1e-3; }
 
 double ldg_model_transfer(int way, int64_t bytes) {
   return on_row(ldg_model_get()->transfer + way * LDG_MODEL_COPIES, LDG_MODEL_COPIES, bytes);

@@ -19,8 +19,9 @@ enum { LDG_MODEL_L1, LDG_MODEL_L2, LDG_MODEL_L3, LDG_MODEL_MEMORY, LDG_MODEL_LEV
 enum { LDG_MODEL_NEAR, LDG_MODEL_LINE, LDG_MODEL_PAGE, LDG_MODEL_STRIDES };
 /* The side that is not dense in memory: read (a pack) or written (an unpack). As the planner's directions. */
 enum { LDG_MODEL_READ, LDG_MODEL_WRITE, LDG_MODEL_SIDES };
-/* A kernel of a device, with its packed side in the device's memory, or in pinned memory of the host. */
-enum { LDG_MODEL_HERE, LDG_MODEL_FAR, LDG_MODEL_PLACES };
+/* A kernel of a device that runs a nest, with its packed side in the device's memory, or in pinned memory of the host; and one that goes
+ * down a tree, in the device's memory. */
+enum { LDG_MODEL_HERE, LDG_MODEL_FAR, LDG_MODEL_TREE, LDG_MODEL_KERNELS };
 enum { LDG_MODEL_TO_DEVICE, LDG_MODEL_FROM_DEVICE, LDG_MODEL_WAYS };
 enum { LDG_MODEL_ODD_READ, LDG_MODEL_ODD_WRITE, LDG_MODEL_ODD_TRANSPOSE, LDG_MODEL_ODDS };
 
@@ -44,7 +45,7 @@ enum {
   LDG_MODEL_COPIES = 29, /* memcpy of 2^0 .. 2^28 bytes */
   LDG_MODEL_BLOCKS = 15, /* blocks of 2^0 .. 2^14 bytes */
   LDG_MODEL_WIDTHS = 7,  /* elements of 2^0 .. 2^6 bytes */
-  LDG_MODEL_VERSION = 4
+  LDG_MODEL_VERSION = 5
 };
 
 typedef struct ldg_model {
@@ -55,8 +56,9 @@ typedef struct ldg_model {
   int64_t transpose[LDG_MODEL_LEVELS * LDG_MODEL_WIDTHS];                                             /* an element of a tiled transpose */
   int64_t odd[LDG_MODEL_ODDS * LDG_MODEL_BLOCKS];                                                     /* more, in cache, between powers of two */
   int64_t number[LDG_MODEL_NAMES];                                                                    /* ps, entries, bytes */
-  int64_t kernel[LDG_MODEL_PLACES * LDG_MODEL_SIDES * LDG_MODEL_BLOCKS];                              /* a block, of very many */
+  int64_t kernel[LDG_MODEL_KERNELS * LDG_MODEL_SIDES * LDG_MODEL_STRIDES * LDG_MODEL_BLOCKS];         /* a block, of very many; no launch */
   int64_t transfer[LDG_MODEL_WAYS * LDG_MODEL_COPIES];                                                /* a copy of the driver, pinned memory */
+  int64_t launch;                                                                                     /* host time of an enqueue that is one */
 } ldg_model;
 
 /* The model in use; never NULL. The first call of the process reads the file. */
@@ -71,8 +73,9 @@ double ldg_model_copy(int64_t bytes);
 double ldg_model_block(int side, int stride, int64_t block, double footprint);
 double ldg_model_list(int side, int64_t block, double footprint);
 double ldg_model_transpose(int64_t width, double footprint);
-double ldg_model_kernel(int place, int side, int64_t block);
+double ldg_model_kernel(int kernel, int side, int stride, int64_t block);
 double ldg_model_transfer(int way, int64_t bytes);
+double ldg_model_launch(void);
 double ldg_model_odd(int which, int64_t block); /* 0 for powers of two */
 double ldg_model_ns(ldg_model_name n);          /* of the times among the numbers */
 static inline int64_t ldg_model_count(ldg_model_name n) { return ldg_model_get()->number[n]; } /* of the others */

@@ -28,7 +28,7 @@ static const char *const level_words[] = { "L1", "L2", "L3", "memory" };
 static const char *const stride_words[] = { "near", "line", "page" };
 static const char *const side_words[] = { "read", "write" };
 static const char *const odd_words[] = { "read", "write", "transpose" };
-static const char *const place_words[] = { "here", "far" };
+static const char *const kernel_words[] = { "here", "far", "tree" };
 static const char *const way_words[] = { "to", "from" };
 static const char *const number_words[] = { "call", "row", "tiled", "child", "walk", "varlist", "shuffle", "part", "prefetch", "stream", "libc", "lanes" };
 
@@ -40,8 +40,9 @@ static const group groups[] = {
   { "transpose", AT(transpose), LDG_MODEL_WIDTHS, LDG_MODEL_LEVELS, 1, { 1, 1, 4 }, { NULL, NULL, level_words } },
   { "odd", AT(odd), LDG_MODEL_BLOCKS, 0, 0, { 1, 1, 3 }, { NULL, NULL, odd_words } },
   { "number", AT(number), 1, 0, 0, { 1, 1, LDG_MODEL_NAMES }, { NULL, NULL, number_words } },
-  { "kernel", AT(kernel), LDG_MODEL_BLOCKS, 1, 1, { 1, LDG_MODEL_PLACES, LDG_MODEL_SIDES }, { NULL, place_words, side_words } },
+  { "kernel", AT(kernel), LDG_MODEL_BLOCKS, 1, 1, { LDG_MODEL_KERNELS, LDG_MODEL_SIDES, LDG_MODEL_STRIDES }, { kernel_words, side_words, stride_words } },
   { "transfer", AT(transfer), LDG_MODEL_COPIES, 1, 1, { 1, 1, LDG_MODEL_WAYS }, { NULL, NULL, way_words } },
+  { "launch", AT(launch), 1, 0, 1, { 1, 1, 1 }, { NULL } },
 };
 enum { GROUPS = sizeof groups / sizeof groups[0] };
 

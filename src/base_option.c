@@ -12,7 +12,7 @@ typedef struct option {
 
 static const option table[LDG_OPT_MAX] = {
   [LDG_OPT_VERBOSE] = { "LADING_VERBOSE", "0 to 3: how much to tell on stderr; 0, the default, is nothing" },
-  [LDG_OPT_FORCE] = { "LADING_FORCE", "name of a strategy to use wherever it is able; one-shot or staged, on devices; jit: compile kernels at first use" },
+  [LDG_OPT_FORCE] = { "LADING_FORCE", "name of a strategy to use wherever it is able; device, one-shot, staged or direct, on devices; jit: compile kernels at first use" },
   [LDG_OPT_ISA] = { "LADING_ISA", "base, v2, v3 or v4: use no instructions above this x86-64 level, nor AVX-512 VBMI" },
   [LDG_OPT_MODEL] = { "LADING_MODEL", "file of the measured model, or builtin: read no file" },
   [LDG_OPT_JIT] = { "LADING_JIT", "off: compile nothing; else the path of lading-jit" },

@@ -14,6 +14,7 @@ struct lading_batch {
   ldg_batch_place hull[2];       /* spans of all that waits */
   int64_t expected;              /* requests announced and not yet added */
   int lost;                      /* the first error of a request that nobody can ask for */
+  int64_t looked;                /* see ldg_batch_looked */
   uint64_t first, swept, begun;  /* ids below: were never given; have freed what they held; were started */
   _Atomic uint64_t next;
   lading_batch_counts counts;
@@ -31,22 +32,19 @@ static int64_t system_now(void) {
 
 static int64_t (*now)(void) = system_now;
 void ldg_batch_clock(int64_t (*other)(void)) { now = other ? other : system_now; }
+int64_t ldg_batch_now(void) { return now(); }
 
 /* ---- slots ---- */
 
-static int64_t slot_of(const lading_batch *b, uint64_t id) { return (int64_t)(id & (uint64_t)(b->attr.slots - 1)); }
-static ldg_batch_item *item_of(lading_batch *b, uint64_t id) { return &b->item[slot_of(b, id)]; }
+static ldg_batch_item *item_of(lading_batch *b, uint64_t id) { return &b->item[ldg_batch_slot(&b->x.words, id)]; }
+static bool is_done(const lading_batch *b, uint64_t id) { return ldg_batch_is_done(&b->x.words, id); }
 
-static bool is_done(const lading_batch *b, uint64_t id) {
-  return atomic_load_explicit(&b->x.words[slot_of(b, id)], memory_order_acquire) >= id;
-}
-
-void ldg_batch_done(const ldg_batch_executor *x, int64_t slot, ldg_batch_item *it, int error) {
+void ldg_batch_done(const ldg_batch_words *w, ldg_batch_item *it, int error) {
   atomic_store_explicit(&it->error, error, memory_order_relaxed);
-  atomic_store_explicit(&x->words[slot], it->id, memory_order_release);
+  atomic_store_explicit(&w->at[ldg_batch_slot(w, it->id)], it->id, memory_order_release);
 }
 
-static void finish(lading_batch *b, uint64_t id, int error) { ldg_batch_done(&b->x, slot_of(b, id), item_of(b, id), error); }
+static void finish(lading_batch *b, uint64_t id, int error) { ldg_batch_done(&b->x.words, item_of(b, id), error); }
 
 /* Once a request: what it held goes, and an error that nobody can ask for is kept for the next flush. */
 static void settle(lading_batch *b, ldg_batch_item *it) {
@@ -102,17 +100,19 @@ static void launch(lading_batch *b, int64_t n) {
     if (!is_done(b, b->launch[i]->id)) finish(b, b->launch[i]->id, e);
 }
 
-/* What the next launch waits for: half of the ring, so that the other half may be under way; or so many of those that were announced. */
+/* What the next launch waits for: half of the ring, so that the other half may be under way. */
 static void plan_next(lading_batch *b) {
   const int64_t half = ldg_max(1, b->attr.slots / 2);
   if (b->expected) b->rules = (ldg_batch_rules){ half, INT64_MAX, b->attr.max_age_ns, INT64_MAX };
   else b->rules = (ldg_batch_rules){ half, b->attr.flush_bytes, b->attr.max_age_ns, (int64_t)b->x.launch };
 }
 
-/* By the length of the first one. */
+/* Or for so many of those that were announced, by the length of the first one. When all that are left fit into the ring, all of it may wait. */
 static void plan_announced(lading_batch *b, int64_t bytes) {
   const double send = (double)b->attr.send_ns + (b->attr.send_rate ? 1e9 * (double)bytes / (double)b->attr.send_rate : 0);
-  b->rules.count = ldg_min(b->rules.count, ldg_batch_next(b->expected, b->x.launch, b->x.byte * (double)bytes, send));
+  const int64_t best = ldg_batch_next(b->expected, b->x.launch, b->x.byte * (double)bytes, send);
+  const int64_t room = b->expected <= b->attr.slots ? b->attr.slots : b->rules.count;
+  b->rules.count = ldg_min(best, ldg_min(room, b->x.most));
 }
 
 static void start(lading_batch *b) {
@@ -126,20 +126,29 @@ static void start(lading_batch *b) {
 
 /* ---- adding ---- */
 
-/* So many looks are cheaper than a launch; with more, the new one goes behind the others. */
-#define LOOKS 64
+/* Which sides of the new one may meet which of those that wait: what is apart from their hull is apart from all of them. */
+typedef struct doubt { bool dst_dst, dst_src, src_dst; } doubt;
 
+static doubt doubt_of(const ldg_batch_place new[2], const ldg_batch_place hull[2]) {
+  return (doubt){ !ldg_batch_spans_apart(&new[LDG_DST], &hull[LDG_DST]), !ldg_batch_spans_apart(&new[LDG_DST], &hull[LDG_SRC]),
+                  !ldg_batch_spans_apart(&new[LDG_SRC], &hull[LDG_DST]) };
+}
+
+static bool is_apart(doubt d, ldg_batch_place new[2], ldg_batch_place old[2], int64_t *looks) {
+  return (!d.dst_dst || ldg_batch_apart(&new[LDG_DST], &old[LDG_DST], looks)) && (!d.dst_src || ldg_batch_apart(&new[LDG_DST], &old[LDG_SRC], looks)) &&
+         (!d.src_dst || ldg_batch_apart(&new[LDG_SRC], &old[LDG_DST], looks));
+}
+
+/* All looks together take about as long as a launch does; what they cannot tell apart goes behind the others. */
 static bool meets(lading_batch *b, ldg_batch_place place[2]) {
-  if (ldg_batch_spans_apart(&place[1], &b->hull[0]) && ldg_batch_spans_apart(&place[1], &b->hull[1]) &&
-      ldg_batch_spans_apart(&place[0], &b->hull[1]))
-    return false;
+  const doubt d = doubt_of(place, b->hull);
+  if (!d.dst_dst && !d.dst_src && !d.src_dst) return false;
   const uint64_t end = atomic_load_explicit(&b->next, memory_order_relaxed);
-  if (end - b->begun > LOOKS) return true;
-  for (uint64_t id = b->begun; id < end; id++) {
-    ldg_batch_place *p = item_of(b, id)->place;
-    if (!ldg_batch_apart(&place[1], &p[0]) || !ldg_batch_apart(&place[1], &p[1]) || !ldg_batch_apart(&place[0], &p[1])) return true;
-  }
-  return false;
+  int64_t looks = LDG_BATCH_LOOKS;
+  bool apart = true;
+  for (uint64_t id = b->begun; id < end && apart; id++) apart = is_apart(d, place, item_of(b, id)->place, &looks);
+  b->looked = ldg_max(b->looked, LDG_BATCH_LOOKS - looks);
+  return !apart;
 }
 
 static void widen(ldg_batch_place *hull, const ldg_batch_place *p) {
@@ -149,18 +158,18 @@ static void widen(ldg_batch_place *hull, const ldg_batch_place *p) {
   if (p->hi > hull->hi) hull->hi = p->hi;
 }
 
-static ldg_batch_place place_of(const ldg_work *w, int side) {
-  const ldg_side *s = &w->side[side];
-  return w->plan[side] ? ldg_batch_place_of(s, w->lo, w->hi) : ldg_batch_dense(ldg_at(s->base, w->lo), w->hi - w->lo);
+static void find_places(ldg_batch_place place[2], const ldg_work *w) {
+  for (int i = LDG_SRC; i <= LDG_DST; i++)
+    if (w->plan[i]) ldg_batch_place_side(&place[i], &w->side[i], w->lo, w->hi);
+    else ldg_batch_place_dense(&place[i], ldg_at(w->side[i].base, w->lo), w->hi - w->lo);
 }
 
-static uint64_t put(lading_batch *b, const ldg_work *w, const lading_type *const type[2], const ldg_batch_place place[2], bool owes,
-                    bool alone) {
+/* The slot of `it` has its places already. */
+static uint64_t put(lading_batch *b, ldg_batch_item *it, const ldg_work *w, const lading_type *const type[2], bool owes, bool alone) {
   const uint64_t id = atomic_load_explicit(&b->next, memory_order_relaxed);
-  ldg_batch_item *it = item_of(b, id);
   it->id = id, it->work = *w, it->owes = owes, it->alone = alone;
   atomic_store_explicit(&it->error, LADING_OK, memory_order_relaxed);
-  for (int i = 0; i < 2; i++) it->type[i] = lading_type_ref(type[i]), it->place[i] = place[i], widen(&b->hull[i], &place[i]);
+  for (int i = 0; i < 2; i++) it->type[i] = lading_type_ref(type[i]), widen(&b->hull[i], &it->place[i]);
   if (w->lo == w->hi) finish(b, id, LADING_OK), b->begun += b->begun == id;
   atomic_store_explicit(&b->next, id + 1, memory_order_release);
   b->counts.requests++, b->counts.alone += alone;
@@ -171,11 +180,17 @@ static int64_t *count_of(lading_batch_counts *c, ldg_batch_why why) {
   return why == LDG_BATCH_COUNT ? &c->by_count : why == LDG_BATCH_BYTES ? &c->by_bytes : why == LDG_BATCH_AGE ? &c->by_age : &c->by_rent;
 }
 
+/* What is started while the stream is recorded would not run now, perhaps never: that is for the caller to say. */
 static void start_if_due(lading_batch *b, int64_t time) {
   if (b->attr.policy != LADING_BATCH_MODEL) return;
   const ldg_batch_why why = ldg_batch_due(&b->rules, &b->waiting, time, b->swept < b->begun);
-  if (why != LDG_BATCH_NOT_YET) ++*count_of(&b->counts, why), start(b);
+  if (why == LDG_BATCH_NOT_YET || (b->x.runs && !b->x.runs(b->x.self))) return;
+  ++*count_of(&b->counts, why);
+  start(b);
 }
+
+/* Without rules nobody asks how long it waited, and to read a clock takes a tenth of all that an add does. */
+static int64_t time_of(const lading_batch *b) { return b->attr.policy == LADING_BATCH_MODEL ? now() : 0; }
 
 static int add(lading_batch *b, ldg_work *w, const lading_type *const type[2], lading_request *out) {
   bool alone = false;
@@ -184,10 +199,11 @@ static int add(lading_batch *b, ldg_work *w, const lading_type *const type[2], l
   sweep(b);
   if (!has_room(b)) poll(b);
   if (!has_room(b)) return b->counts.full++, LADING_BATCH_FULL;
-  ldg_batch_place place[2] = { place_of(w, LDG_SRC), place_of(w, LDG_DST) };
-  if (b->waiting.n && meets(b, place)) b->counts.by_order++, start(b);
-  const int64_t time = now(), bytes = w->hi - w->lo;
-  const uint64_t id = put(b, w, type, place, out != NULL, alone);
+  ldg_batch_item *it = item_of(b, atomic_load_explicit(&b->next, memory_order_relaxed));
+  find_places(it->place, w);
+  if (b->waiting.n && meets(b, it->place)) b->counts.by_order++, start(b);
+  const int64_t time = time_of(b), bytes = w->hi - w->lo;
+  const uint64_t id = put(b, it, w, type, out != NULL, alone);
   if (out) *out = id;
   ldg_batch_came(&b->waiting, bytes, time);
   if (b->expected && b->waiting.n == 1) plan_announced(b, bytes);
@@ -251,6 +267,8 @@ int ldg_batch_passed(lading_batch *b, lading_request r, bool wait, bool *done) {
   if (done) *done = passed;
   return passed ? tell(b, r) : LADING_OK;
 }
+
+int64_t ldg_batch_looked(const lading_batch *b) { return b->looked; }
 
 void ldg_batch_stats(lading_batch *b, lading_batch_counts *out) {
   pthread_mutex_lock(&b->lock);

@@ -14,6 +14,13 @@
 #include "batch_policy.h"
 #include "queue.h"
 
+/* One a slot; `slots` is a power of two. */
+typedef struct ldg_batch_words { _Atomic uint64_t *at; int64_t slots; } ldg_batch_words;
+static inline int64_t ldg_batch_slot(const ldg_batch_words *w, uint64_t id) { return (int64_t)(id & (uint64_t)(w->slots - 1)); }
+static inline bool ldg_batch_is_done(const ldg_batch_words *w, uint64_t id) {
+  return atomic_load_explicit(&w->at[ldg_batch_slot(w, id)], memory_order_acquire) >= id;
+}
+
 typedef struct ldg_batch_item {
   uint64_t id;                   /* of the last request that had this slot; 0: none yet */
   ldg_work work;
@@ -34,13 +41,16 @@ typedef struct ldg_batch_executor {
   int (*start)(void *self, ldg_batch_item *const *items, int64_t n);
   /* Looks what is done, and never waits for it. ERR_DEVICE: nothing that is not done will ever be. */
   int (*poll)(void *self);
+  /* Whether what is started now runs now, and not when somebody plays a recording. NULL: it does. */
+  bool (*runs)(void *self);
   void (*close)(void *self);
-  _Atomic uint64_t *words;       /* one a slot */
+  ldg_batch_words words;
   double launch, byte;           /* ns that a launch and a packed byte take */
+  int64_t most;                  /* requests that one launch takes; more are several */
   void *self;
 } ldg_batch_executor;
 
-/* `slots` is a power of two; attr has no zeros left but for the policy. The executor is closed by ldg_batch_free, and on an error here. */
+/* attr has no zeros left but for the policy; its slots are those of the words. The executor is closed by ldg_batch_free, and on an error here. */
 int ldg_batch_open(const ldg_batch_executor *x, const lading_batch_attr *attr, lading_batch **out);
 /* Starts what waits, and waits for all of it. */
 void ldg_batch_free(lading_batch *b);
@@ -52,11 +62,15 @@ int ldg_batch_passed(lading_batch *b, lading_request r, bool wait, bool *done);
 void ldg_batch_stats(lading_batch *b, lading_batch_counts *out);
 /* Testing: the next request gets this id; none was added yet. */
 void ldg_batch_begin_at(lading_batch *b, uint64_t id);
+/* Testing: the most looks at other requests that an add took, and how many it may take. */
+int64_t ldg_batch_looked(const lading_batch *b);
+enum { LDG_BATCH_LOOKS = 1024 };
 /* Testing: the time, instead of the system's. NULL: the system's again. */
 void ldg_batch_clock(int64_t (*now)(void));
+int64_t ldg_batch_now(void);
 
-/* For executors, from any thread: the request in this slot is done. */
-void ldg_batch_done(const ldg_batch_executor *x, int64_t slot, ldg_batch_item *it, int error);
+/* For executors, from any thread: this request is done. */
+void ldg_batch_done(const ldg_batch_words *w, ldg_batch_item *it, int error);
 
 /* ---- executors ---- */
 

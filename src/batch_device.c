@@ -4,8 +4,6 @@
 
 #include "base_model.h"
 
-#include <time.h>
-
 /* A request with a launch of its own: the queue knows when it is done. */
 typedef struct own { ldg_batch_item *item; lading_request request; } own;
 
@@ -14,7 +12,9 @@ typedef struct page { int n, done; bool recorded; ldg_batch_item *item[LDG_FUSED
 
 typedef struct device {
   lading_queue *queue;
-  int64_t slots;
+  const ldg_device *dev;
+  ldg_lane *lane;
+  ldg_batch_words words;
   ldg_fuser fuser;
   page page[LDG_FUSED_PAGES];
   int64_t looked;          /* when the device was last asked whether it lives */
@@ -22,38 +22,32 @@ typedef struct device {
   own own[];
 } device;
 
-#define LAUNCH 3000.0 /* ns of host time: what is said of current devices; the model has no row for it */
 #define BLOCK 64      /* bytes of a typical block */
 #define LOOK_EVERY 1000000 /* ns */
 
-static _Atomic uint64_t *words_of(const device *d) { return (_Atomic uint64_t *)d->fuser.words; }
-static int64_t slot_of(const device *d, uint64_t id) { return (int64_t)(id & (uint64_t)(d->slots - 1)); }
-
-static void done(const device *d, ldg_batch_item *it, int error) {
-  const ldg_batch_executor x = { .words = words_of(d) };
-  ldg_batch_done(&x, slot_of(d, it->id), it, error);
-}
-
-static bool is_done(const device *d, uint64_t id) { return atomic_load_explicit(&words_of(d)[slot_of(d, id)], memory_order_acquire) >= id; }
+static void done(const device *d, ldg_batch_item *it, int error) { ldg_batch_done(&d->words, it, error); }
+static own *own_of(device *d, int64_t n) { return &d->own[n & (d->words.slots - 1)]; }
 
 /* ---- taking ---- */
 
-typedef struct question { ldg_work *work; bool alone; } question;
-
+/* What no hint says has to be asked for, under the queue's lock; what kernels reach is known without. */
 static int ask(void *arg, const ldg_device *dev, ldg_lane *lane) {
-  question *q = arg;
-  bool reached, coincides;
-  int e = ldg_queue_reaches(dev, lane, q->work, &reached);
-  if (!e) e = ldg_queue_coincides(q->work, &coincides);
-  if (!e) q->alone = !reached || coincides || !ldg_queue_ships(q->work) || (q->work->hi - q->work->lo) >> 40; /* tiles are counted in 32 bits */
-  return e;
+  bool reached;
+  return ldg_queue_reaches(dev, lane, arg, &reached);
+}
+
+static bool reached(const device *d, const ldg_work *w) {
+  return d->dev->reaches(d->lane, w->mem[LDG_SRC].kind) && d->dev->reaches(d->lane, w->mem[LDG_DST].kind);
 }
 
 static int take(void *self, ldg_work *w, bool *alone) {
   const device *d = self;
-  question q = { w, false };
-  const int e = w->lo < w->hi ? ldg_queue_with(d->queue, ask, &q) : LADING_OK;
-  *alone = q.alone;
+  const bool known = w->mem[LDG_SRC].kind != LADING_MEM_UNKNOWN && w->mem[LDG_DST].kind != LADING_MEM_UNKNOWN;
+  bool coincides = false;
+  if (w->lo == w->hi) return LADING_OK;
+  int e = known ? LADING_OK : ldg_queue_with(d->queue, ask, w);
+  if (!e) e = ldg_queue_coincides(w, &coincides);
+  *alone = coincides || !reached(d, w) || !ldg_queue_ships(w) || (w->hi - w->lo) >> 40; /* tiles are counted in 32 bits */
   return e;
 }
 
@@ -82,7 +76,7 @@ static bool fits_here(const ldg_work *w, double *left) {
 static page *free_page(device *d) {
   for (int i = 0; i < LDG_FUSED_PAGES; i++) {
     page *p = &d->page[i];
-    while (!p->recorded && p->done < p->n && is_done(d, p->id[p->done])) p->done++;
+    while (!p->recorded && p->done < p->n && ldg_batch_is_done(&d->words, p->id[p->done])) p->done++;
     if (!p->recorded && p->done == p->n) return p;
   }
   return NULL;
@@ -135,9 +129,9 @@ static int load(launch *l, const ldg_device *dev, ldg_lane *lane, const ldg_batc
   if (e) return e;
   l->reduces |= it->work.reduction.op != LADING_REPLACE;
   ldg_fused_end *const end = &l->to->end[l->page->n];
-  *end = (ldg_fused_end){ .word = l->recorded ? NULL : l->d->fuser.words + slot_of(l->d, it->id), .id = it->id };
+  *end = (ldg_fused_end){ .word = l->recorded ? NULL : l->d->fuser.words + ldg_batch_slot(&l->d->words, it->id), .id = it->id };
   for (int i = 0; i < n; i++) {
-    const int64_t tiles = (c[i].hi - c[i].lo - 1) / LDG_TILE + 1;
+    const int64_t tiles = (c[i].hi - c[i].lo - 1) / (LDG_TILE * LDG_FUSED_PARTS(c[i].unit)) + 1;
     l->to->start[l->cargos++] = (ldg_fused_start){ l->tiles, l->page->n };
     l->tiles += tiles, end->left += (uint32_t)tiles;
   }
@@ -163,7 +157,7 @@ static void gather(launch *l, const ldg_device *dev, ldg_lane *lane, ldg_batch_i
 static int depart(launch *l, const ldg_device *dev, ldg_lane *lane) {
   page *p = l->page;
   if (!p->n) return LADING_OK;
-  const int e = dev->fuse(lane, &l->d->fuser, (int)(p - l->d->page), l->cargos, l->tiles, l->reduces);
+  const int e = dev->fuse(lane, &l->d->fuser, &(ldg_fused_launch){ l->cargos, l->tiles, (int)(p - l->d->page), l->reduces, l->recorded });
   for (int i = 0; (e || l->recorded) && i < p->n; i++) done(l->d, p->item[i], e);
   p->recorded = l->recorded && !e;
   return LADING_OK;
@@ -198,10 +192,10 @@ static int run_alone(void *arg, const ldg_device *dev, ldg_lane *lane) {
 }
 
 static int start_alone(device *d, ldg_batch_item *it) {
-  launch l = { .d = d, .items = &it, .n = 1, .here = LAUNCH };
+  launch l = { .d = d, .items = &it, .n = 1, .here = ldg_model_launch() };
   int e = ldg_queue_with(d->queue, run_alone, &l);
   if (e || l.taken) return e;
-  own *o = &d->own[d->tail & (d->slots - 1)];
+  own *o = own_of(d, d->tail);
   o->item = it;
   e = ldg_queue_put(d->queue, &it->work, l.recorded ? NULL : &o->request);
   if (e && !l.recorded) ldg_queue_sync(d->queue); /* parts of it may be under way, in buffers that are the caller's again */
@@ -215,7 +209,7 @@ static int start(void *self, ldg_batch_item *const *items, int64_t n) {
   device *d = self;
   for (int64_t i = 0; i < n;) {
     page *p = items[i]->alone ? NULL : free_page(d);
-    launch l = { .d = d, .items = items + i, .n = n - i, .page = p, .here = LAUNCH };
+    launch l = { .d = d, .items = items + i, .n = n - i, .page = p, .here = ldg_model_launch() };
     int e;
     if (p) {
       p->n = p->done = 0, l.to = &d->fuser.page[p - d->page];
@@ -240,9 +234,7 @@ static int look(void *arg, const ldg_device *dev, ldg_lane *lane) {
 
 /* Kernels say by themselves that they are done; only whether there is anybody left to say so has to be asked. */
 static int look_now_and_then(device *d) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  const int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  const int64_t now = ldg_batch_now();
   if (now - d->looked < LOOK_EVERY) return LADING_OK;
   d->looked = now;
   return ldg_queue_with(d->queue, look, NULL);
@@ -251,7 +243,7 @@ static int look_now_and_then(device *d) {
 /* An error of a query need not be one of the device, as when somebody records a stream: the next poll asks again. */
 static void look_at_own(device *d) {
   for (; d->head < d->tail; d->head++) {
-    const own *o = &d->own[d->head & (d->slots - 1)];
+    const own *o = own_of(d, d->head);
     bool passed = false;
     if (ldg_queue_passed(d->queue, o->request, false, &passed) || !passed) return;
     done(d, o->item, LADING_OK);
@@ -266,11 +258,20 @@ static int poll(void *self) {
   return e;
 }
 
+static int look_recorded(void *arg, const ldg_device *dev, ldg_lane *lane) { return dev->look(lane, arg, NULL); }
+
+static bool runs(void *self) {
+  const device *d = self;
+  bool recorded = false;
+  return ldg_queue_with(d->queue, look_recorded, &recorded) || !recorded;
+}
+
 /* ---- life ---- */
 
 static int open_fuser(void *arg, const ldg_device *dev, ldg_lane *lane) {
   device *d = arg;
-  return dev->fuse_open(lane, d->slots, &d->fuser);
+  d->dev = dev, d->lane = lane;
+  return dev->fuse_open(lane, d->words.slots, &d->fuser);
 }
 
 static int close_fuser(void *arg, const ldg_device *dev, ldg_lane *lane) {
@@ -290,14 +291,15 @@ int ldg_batch_device(lading_queue *q, const lading_batch_attr *attr, ldg_batch_e
   device *d = ldg_alloc(bytes);
   if (!d) return LADING_ERR_NOMEM;
   memset(d, 0, (size_t)bytes);
-  d->queue = q, d->slots = attr->slots;
+  d->queue = q, d->words.slots = attr->slots;
   const int e = ldg_queue_with(q, open_fuser, d);
   if (e) {
     ldg_free(d);
     return e;
   }
-  const double byte = ldg_model_kernel(LDG_MODEL_HERE, LDG_MODEL_READ, BLOCK) / BLOCK;
-  *out = (ldg_batch_executor){ take, start, poll, close_device, words_of(d), LAUNCH, byte, d };
+  const double byte = ldg_model_kernel(LDG_MODEL_HERE, LDG_MODEL_READ, LDG_MODEL_LINE, BLOCK) / BLOCK;
+  d->words.at = (_Atomic uint64_t *)d->fuser.words;
+  *out = (ldg_batch_executor){ take, start, poll, runs, close_device, d->words, ldg_model_launch(), byte, LDG_FUSED_REQUESTS, d };
   return LADING_OK;
 }
 

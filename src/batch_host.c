@@ -5,8 +5,7 @@
 #include "base_model.h"
 
 typedef struct host {
-  _Atomic uint64_t *words;
-  int64_t slots;
+  ldg_batch_words words;
   lading_parallel_for *pf;
   void *ctx;
   int64_t ways;
@@ -67,13 +66,12 @@ static int64_t parts_of(const host *h, int64_t bytes) {
 
 static int start(void *self, ldg_batch_item *const *items, int64_t n) {
   const host *h = self;
-  const ldg_batch_executor x = { .words = h->words };
   const ldg_work *last = &items[n - 1]->work;
   job j = { items, n, items[n - 1]->from + last->hi - last->lo, 1 };
   j.parts = parts_of(h, j.bytes);
   if (j.parts > 1) h->pf(h->ctx, j.parts, part, &j);
   else part(&j, 0);
-  for (int64_t i = 0; i < n; i++) ldg_batch_done(&x, (int64_t)(items[i]->id & (uint64_t)(h->slots - 1)), items[i], LADING_OK);
+  for (int64_t i = 0; i < n; i++) ldg_batch_done(&h->words, items[i], LADING_OK);
   return LADING_OK;
 }
 
@@ -87,10 +85,10 @@ int ldg_batch_host(const lading_batch_attr *attr, ldg_batch_executor *out) {
   host *h = ldg_alloc((int64_t)sizeof *h + 8 * attr->slots);
   if (!h) return LADING_ERR_NOMEM;
   memset(h, 0, sizeof *h + 8 * (size_t)attr->slots);
-  h->words = (_Atomic uint64_t *)(void *)(h + 1);
-  h->slots = attr->slots, h->pf = attr->pf, h->ctx = attr->ctx, h->ways = attr->ways;
+  h->words = (ldg_batch_words){ (_Atomic uint64_t *)(void *)(h + 1), attr->slots };
+  h->pf = attr->pf, h->ctx = attr->ctx, h->ways = attr->ways;
   h->byte = ldg_model_copy(WEIGHED) / (double)WEIGHED;
   const double launch = attr->pf && attr->ways > 1 ? ldg_model_ns(LDG_MODEL_PART) : 0;
-  *out = (ldg_batch_executor){ take, start, poll, close_host, h->words, launch, h->byte, h };
+  *out = (ldg_batch_executor){ take, start, poll, NULL, close_host, h->words, launch, h->byte, attr->slots, h };
   return LADING_OK;
 }

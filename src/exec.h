@@ -12,10 +12,10 @@ void ldg_exec(const ldg_plan *p, int64_t count, int dir, const char *mem, const 
 typedef struct ldg_side { const ldg_rep *rep; int64_t count, extent; const char *base; } ldg_side;
 /* All of it is one run: then its stream is its memory. */
 static inline bool ldg_side_is_run(const ldg_side *s) { return s->rep->runs == 1 && (s->count == 1 || s->extent == s->rep->size); }
-/* Layout to layout, stream bytes [lo, hi); the counted reps of both sides fit (ldg_rep_repeat_in). The definition. */
-void ldg_exec_copy(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi);
-/* The same in the fastest way there is; the plans are those of the sides. */
+/* Layout to layout, stream bytes [lo, hi); the plans are those of the sides, whose counted reps fit (ldg_rep_repeat_in). */
 void ldg_exec_move(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi);
+/* The same, planned as one move, however few bytes there are. */
+void ldg_exec_move_planned(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi);
 
 /* dst = op(src, dst) for the elements of `sig`, which are those of the whole stream; all of them support the op. lo and hi are
  * boundaries of elements. Elements that coincide in the destination are reduced in stream order. */

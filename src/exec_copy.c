@@ -51,15 +51,6 @@ bool ldg_exec_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, int64
   return lo == hi || by_nest(c, src, dst, NULL, lo, hi);
 }
 
-void ldg_exec_copy(const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) {
-  ldg_rep sr, dr;
-  ldg_chain c;
-  c.made = false;
-  if (ldg_exec_nest(&c, src, dst, lo, hi)) return;
-  if (ldg_rep_repeat_in(&sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&dr, dst->count, dst->extent, dst->rep)) return;
-  ldg_exec_zip(&sr, src->base, &dr, dst->base, lo, hi);
-}
-
 void ldg_exec_copy_op(const ldg_side *src, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi) {
   const ldg_op *op = ldg_exec_op_of(r);
   ldg_chain c;

@@ -15,7 +15,7 @@ void ldg_exec_range(const ldg_step *s, const ldg_way *w, const char *mem, const 
 /* A nest as a chain of steps on the stack, innermost first, so that ranges run as for any plan; kept from one copy to the next. */
 typedef struct ldg_chain { bool made, ragged; ldg_nest nest; ldg_step step[LDG_DIMS]; ldg_rep rep[LDG_DIMS + 1]; } ldg_chain;
 
-/* As ldg_exec_copy, where both layouts refine to one nest; false: they do not, and nothing was done. At first c->made is false. */
+/* As ldg_exec_move, where both layouts refine to one nest; false: they do not, and nothing was done. At first c->made is false. */
 bool ldg_exec_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi);
 
 /* Stream bytes [lo, hi) from one layout to the other, in stream order. */

@@ -139,6 +139,15 @@ static int64_t zip_row(kernel *k, feed *a, feed *b, int64_t left) {
 
 /* ---- pieces ---- */
 
+static bool is_strided(const feed *f) { return !f->row.at && !f->row.psum; }
+static int64_t left_in_row(const feed *f) { return f->at.len + (f->row.n - 1 - f->at.i) * f->row.len; }
+
+static void take_bytes(feed *f, int64_t n) {
+  const int64_t at = f->row.n * f->row.len - left_in_row(f) + n, i = at / f->row.len;
+  if (i == f->row.n) f->at = (spot){ i, 0, 0 };
+  else f->at = take(&f->row, piece(&f->row, i), at - i * f->row.len);
+}
+
 /* Short ones by two loads and two stores that may overlap. */
 static inline void move_piece(char *d, const char *s, int64_t n) {
   typedef struct half { char byte[16]; } half;
@@ -155,12 +164,31 @@ static inline void move_piece(char *d, const char *s, int64_t n) {
   }
 }
 
+/* Pieces of two strided rows, until one ends: a loop that keeps in registers what it needs, and asks nothing about lists. */
+static int64_t zip_strided(feed *a, feed *b, int64_t left) {
+  const int64_t done = ldg_min(left, ldg_min(left_in_row(a), left_in_row(b)));
+  const int64_t slen = a->row.len, dlen = b->row.len, sgap = a->row.stride - slen, dgap = b->row.stride - dlen;
+  const char *s = ldg_at(a->base, a->at.off);
+  char *d = ldg_at((char *)(uintptr_t)b->base, b->at.off);
+  int64_t x = a->at.len, y = b->at.len;
+  for (int64_t todo = done, n; todo > 0; todo -= n) {
+    n = ldg_min(todo, ldg_min(x, y));
+    move_piece(d, s, n);
+    s = ldg_at(s, n), d = ldg_at(d, n), x -= n, y -= n;
+    if (!x) s = ldg_at(s, sgap), x = slen;
+    if (!y) d = ldg_at(d, dgap), y = dlen;
+  }
+  take_bytes(a, done), take_bytes(b, done);
+  return done;
+}
+
 /* Pieces, until a row ends or whole ones of one length meet. */
 static int64_t zip_pieces(feed *a, feed *b, int64_t left) {
   const char *src = a->base;
   char *dst = (char *)(uintptr_t)b->base;
   spot x = a->at, y = b->at;
   int64_t done = 0;
+  if (is_strided(a) && is_strided(b)) return zip_strided(a, b, left);
   do {
     const int64_t n = ldg_min(left - done, ldg_min(x.len, y.len));
     move_piece(ldg_at(dst, y.off), ldg_at(src, x.off), n);

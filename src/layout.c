@@ -14,7 +14,7 @@ static int make(const void *key, ldg_memo_entry **out) {
   if (!l) return LADING_ERR_NOMEM;
   l->rep = ldg_rep_ref(key);
   atomic_init(&l->stats, NULL);
-  atomic_init(&l->named, 0);
+  atomic_init(&l->named, 0), atomic_init(&l->grain, 0);
   *out = &l->entry;
   return LADING_OK;
 }
@@ -64,6 +64,31 @@ int ldg_layout_stats(const ldg_layout *l, ldg_rep_stats *out) {
   }
   *out = *s;
   return LADING_OK;
+}
+
+static uint64_t bits_of_list(const int64_t *v, int64_t n) {
+  uint64_t bits = 0;
+  for (int64_t i = 0; v && i < n; i++) bits |= (uint64_t)v[i];
+  return bits;
+}
+
+static uint64_t bits(const ldg_rep *r) {
+  if (r->kind == LDG_BYTES) return (uint64_t)r->n;
+  uint64_t all = bits_of_list(r->at, r->n) | (r->kind == LDG_REPEAT || r->cnt ? (uint64_t)r->stride : 0);
+  if (r->child) all |= bits(r->child);
+  for (int64_t i = 0; r->kids && i < r->n; i++) all |= bits(r->kids[i]);
+  return all;
+}
+
+/* All who race write the same. */
+int64_t ldg_layout_grain(const ldg_layout *l) {
+  _Atomic int64_t *slot = &((ldg_layout *)(uintptr_t)l)->grain;
+  int64_t grain = atomic_load_explicit(slot, memory_order_relaxed);
+  if (!grain) {
+    grain = 1 << __builtin_ctzll(bits(l->rep) | 16);
+    atomic_store_explicit(slot, grain, memory_order_relaxed);
+  }
+  return grain;
 }
 
 lading_id ldg_layout_named(const ldg_layout *l) {

@@ -15,9 +15,9 @@ typedef struct ldg_nest {
   ldg_dim dim[LDG_DIMS];
   /* In a list nest (at != NULL) dim[0] is listed: entry i is at at[i] on side `list`, and at i times the other side's stride.
    * With psum its blocks have lengths of their own: entry i is psum[i+1] - psum[i] long and at psum[i] on the other side.
-   * The other dims are strided as ever. With at2, which needs psum and one dim only, entry i is at at2[i] on the other side. */
+   * The other dims are strided as ever. With at2, which needs one dim only, entry i is at at2[i] on the other side. */
   const int64_t *at, *psum, *at2;
-  const int32_t *at4;     /* the same offsets, where they fit in 4 bytes; else NULL */
+  const int32_t *at4, *at2_4; /* the same offsets, where they fit in 4 bytes; else NULL */
   int64_t span;           /* of the listed side, bytes */
   enum { LDG_LIST_SRC, LDG_LIST_DST } list;
 } ldg_nest;

@@ -100,7 +100,7 @@ int ldg_queue_create(const char *backend, int device, lading_queue **out) {
 
 void ldg_queue_free(lading_queue *q) {
   if (!q) return;
-  if (q->dev) q->dev->destroy(q->lane);
+  if (q->dev) ldg_queue_leave(q->dev, q->lane), q->dev->destroy(q->lane);
   close_queue(q);
 }
 
@@ -112,8 +112,16 @@ static int put_host(const ldg_work *w) {
   return LADING_OK;
 }
 
+/* A graph has no requests: what is recorded is done at every launch of it, or never. */
+static int refuse_recorded(const lading_queue *q) {
+  bool recorded = false;
+  const int e = q->dev->look(q->lane, &recorded, NULL);
+  return !e && recorded ? LADING_ERR_UNSUPPORTED : e;
+}
+
 static int put(lading_queue *q, const ldg_work *w, lading_request *out) {
-  int e = q->dev ? LADING_OK : put_host(w);
+  int e = !q->dev ? put_host(w) : out ? refuse_recorded(q) : LADING_OK;
+  if (e) return e;
   if (q->dev && w->lo < w->hi) e = ldg_queue_carry(q->dev, q->lane, w);
   if (!e && out && q->dev) e = q->dev->mark(q->lane, q->last + 1);
   if (!e && out) *out = (lading_request)++q->last;

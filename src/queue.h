@@ -44,13 +44,18 @@ void ldg_queue_run(const ldg_work *w);
 bool ldg_queue_ships(const ldg_work *w);
 /* Such a work on the device, which reaches both sides: as one copy, or as cargos. ERR_NOMEM, those of the backend. */
 int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
-/* The ways of a packed side in pinned memory: the kernel goes there itself, or a copy of the driver does, from or to packed bytes on
- * the device. Which one is predicted to be faster; of a work that has no such choice, the first. */
-typedef enum ldg_path { LDG_ONE_SHOT, LDG_STAGED } ldg_path;
+/* Puts the trees of both layouts, neither of which is a run, where kernels find them: a graph that is recorded later may need them. */
+int ldg_queue_keep_tables(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
+/* The ways. DEVICE: all that is packed is on the device; between two layouts: packed there and unpacked. ONE_SHOT: a kernel goes to the packed
+ * side in pinned memory itself. STAGED: a copy of the driver does, from or to packed bytes on the device. DIRECT: one kernel from layout to
+ * layout. Which one is predicted to be faster, where there are two; else DEVICE. */
+typedef enum ldg_path { LDG_DEVICE, LDG_ONE_SHOT, LDG_STAGED, LDG_DIRECT, LDG_PATHS } ldg_path;
 ldg_path ldg_queue_path(const ldg_work *w);
 /* What a device does with `count` items, and why; nothing where there is no device. */
 void ldg_queue_explain(const ldg_plan *p, int64_t count, ldg_text *t);
 bool ldg_queue_has_device(void);
+/* The lane's queue is freed: what the host has still to do there is let go if the device has failed and asks for it no more. */
+void ldg_queue_leave(const ldg_device *dev, ldg_lane *lane);
 /* The same, where the device may not reach all of it. */
 int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
 /* Fills in what no hint says, and tells whether the device reaches both sides. */
@@ -61,10 +66,9 @@ int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, l
 /* Some destination byte may be written twice. ERR_NOMEM. */
 int ldg_queue_coincides(const ldg_work *w, bool *out);
 
-/* The image of a canonical tree (cargo.h): its words, and the greatest power of two up to 16 that divides all there is in it. */
+/* The image of a canonical tree (cargo.h). */
 int64_t ldg_queue_image_words(const ldg_rep *r);
 void ldg_queue_image_write(const ldg_rep *r, int64_t *words);
-int64_t ldg_queue_image_grain(const ldg_rep *r);
 ldg_divisor ldg_queue_divisor(int64_t n, bool narrow);
 
 #endif

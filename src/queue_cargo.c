@@ -89,8 +89,7 @@ static int load_words(shipment *s, ldg_cargo *c, const ldg_nest *n, int32_t word
   return e;
 }
 
-static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n) {
-  const int64_t lo = s->work->lo, hi = s->work->hi;
+static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n, int64_t lo, int64_t hi) {
   const uint64_t bits = nest_bits(n) | bits_of(c->src) | bits_of(c->dst);
   if (!s->op) return load_words(s, c, n, word_of(bits, LDG_WORD_MAX), lo, hi);
   c->elem = s->work->reduction.sig.node->kind;
@@ -101,6 +100,7 @@ static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n) {
 /* ---- transposes ---- */
 
 enum { SQUARE_MIN = 8 };  /* iterations, below which a square is mostly empty */
+enum { APART_MIN = 1 << 20 }; /* bytes, from which on squares are worth a launch beside that of the ends */
 
 static int dense_dim(const ldg_nest *n, bool at_dst) {
   for (int k = 0; k < n->nd; k++)
@@ -108,23 +108,49 @@ static int dense_dim(const ldg_nest *n, bool at_dst) {
   return -1;
 }
 
-/* Whole, of single words, dense along one dim at the source and along another one at the destination. */
+/* Whole iterations of the outermost loop in the work: [from, to) of them, `each` bytes long. */
+typedef struct middle { int64_t each, from, to; } middle;
+static middle middle_of(const shipment *s, const ldg_nest *n) {
+  middle m = { .each = n->block };
+  for (int k = 0; k < n->nd - 1; k++) m.each *= n->dim[k].n;
+  m.from = (s->work->lo + m.each - 1) / m.each, m.to = s->work->hi / m.each;
+  return m;
+}
+
+/* Of single words, dense along one dim at the source and along another one at the destination. */
 static bool is_transpose(const shipment *s, const ldg_cargo *c, const ldg_nest *n, int *i, int *j) {
-  int64_t all = n->block;
-  for (int k = 0; k < n->nd; k++) all *= n->dim[k].n;
   *i = dense_dim(n, false), *j = dense_dim(n, true);
-  return !s->op && !s->ordered && !s->kept && s->work->lo == 0 && s->work->hi == all && *i >= 0 && *j >= 0 && *i != *j &&
-         word_of(nest_bits(n) | bits_of(c->src) | bits_of(c->dst), LDG_WORD_MAX) == n->block && all / n->block < INT32_MAX;
+  return !s->op && !s->ordered && !s->kept && *i >= 0 && *j >= 0 && *i != *j &&
+         word_of(nest_bits(n) | bits_of(c->src) | bits_of(c->dst), LDG_WORD_MAX) == n->block;
 }
 
 static int transpose(shipment *s, ldg_cargo c, const ldg_nest *n, int i, int j) {
   int nd = 2;
-  nest_cargo(&c, n, (int32_t)n->block, n->block, 0, s->work->hi);
+  int64_t all = n->block;
+  for (int k = 0; k < n->nd; k++) all *= n->dim[k].n;
+  nest_cargo(&c, n, (int32_t)n->block, n->block, 0, all);
   for (int k = 0; k < n->nd; k++) {
     ldg_cargo_dim *d = &c.as.nest.dim[k == i ? 0 : k == j ? 1 : nd++];
     *d = (ldg_cargo_dim){ { n->dim[k].n, 0, 0 }, n->dim[k].src, n->dim[k].dst }; /* divided by only once a square */
   }
   return s->dev->transpose(s->lane, &c);
+}
+
+/* The middle in squares, and what is left at its ends, word by word. *done: it was worth it. */
+static int by_squares(shipment *s, ldg_cargo *c, const ldg_nest *nest, bool *done) {
+  const middle m = middle_of(s, nest);
+  const int64_t lo = s->work->lo, hi = s->work->hi, from = m.from * m.each, to = m.to * m.each;
+  ldg_nest n = *nest;
+  ldg_dim *const outer = &n.dim[n.nd - 1];
+  int i, j;
+  ldg_cargo squares = *c;
+  outer->n = m.to - m.from;
+  squares.src += m.from * outer->src, squares.dst += m.from * outer->dst;
+  *done = is_transpose(s, &squares, &n, &i, &j) && (to - from == hi - lo || to - from >= APART_MIN) && (to - from) / n.block < INT32_MAX;
+  if (!*done) return LADING_OK;
+  int e = lo < from ? load_nest(s, c, nest, lo, from) : LADING_OK;
+  if (!e && to < hi) e = load_nest(s, c, nest, to, hi);
+  return e ? e : transpose(s, squares, &n, i, j);
 }
 
 /* *done: both layouts refine to one nest, of whole elements. */
@@ -133,11 +159,12 @@ static int by_nest(shipment *s, bool *done) {
   ldg_cargo c = blank(s);
   ldg_nest n;
   int64_t from, to;
-  int i, j;
+  bool squares = false;
   *done = ldg_nest_common(a->rep, a->extent, b->rep, b->extent, s->work->hi, &n, &from, &to) && !(s->op && n.block % s->op->size);
   if (!*done) return LADING_OK;
   c.src = ldg_at(a->base, from), c.dst = ldg_at(b->base, to);
-  return is_transpose(s, &c, &n, &i, &j) ? transpose(s, c, &n, i, j) : load_nest(s, &c, &n);
+  const int e = n.nd > 1 ? by_squares(s, &c, &n, &squares) : LADING_OK;
+  return e || squares ? e : load_nest(s, &c, &n, s->work->lo, s->work->hi);
 }
 
 /* ---- trees ---- */
@@ -150,6 +177,14 @@ static int image_of(shipment *s, const ldg_plan *p, const int64_t **out) {
   return s->dev->table(s->lane, &id, 8 * ldg_queue_image_words(r), fill_image, (void *)(uintptr_t)r, out);
 }
 
+int ldg_queue_keep_tables(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  shipment s = { .dev = dev, .lane = lane, .work = w };
+  const int64_t *image;
+  int e = LADING_OK;
+  for (int i = LDG_SRC; i <= LDG_DST && !e; i++) e = image_of(&s, w->plan[i], &image);
+  return e;
+}
+
 static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
   const ldg_side *side = &s->work->side[i];
   ldg_cargo_side *to = &c->as.trees.side[i];
@@ -159,7 +194,7 @@ static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
     const int e = image_of(s, s->work->plan[i], &to->image);
     if (e) return e;
     to->item = ldg_queue_divisor(side->rep->size, false), to->extent = side->extent;
-    *bits |= (uint64_t)ldg_queue_image_grain(side->rep) | (side->count > 1 ? (uint64_t)side->extent : 0);
+    *bits |= (uint64_t)ldg_layout_grain(s->work->plan[i]->layout) | (side->count > 1 ? (uint64_t)side->extent : 0);
   }
   if (i == LDG_SRC) c->src = base;
   else c->dst = (char *)(uintptr_t)base;

@@ -1,14 +1,44 @@
 /* What a device does not reach is packed into pinned memory and unpacked out of it by the host, when its turn in the queue comes;
  * so are reductions that only the host knows. */
+#include "base_lru.h"
 #include "queue.h"
+
+#include <pthread.h>
 
 /* ---- jobs: the host's part, later ---- */
 
 typedef struct job {
+  ldg_lru_link link;   /* first */
+  uint64_t number;
   const ldg_device *dev;
+  const ldg_lane *lane; /* NULL: it has gone */
   ldg_work work;       /* lo == hi: nothing to do */
   ldg_chunk chunk;     /* to give back behind it, if any */
 } job;
+
+/* All that a driver was given, since one that has failed calls nobody. It knows numbers, not addresses: whoever takes a job off the
+ * list has it, the driver's call or the end of the queue. The lock is never held over a call of a driver. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ldg_lru jobs;
+static uint64_t last;
+
+static uint64_t enlist(job *j) {
+  pthread_mutex_lock(&lock);
+  const uint64_t number = j->number = ++last;
+  ldg_lru_add(&jobs, &j->link);
+  pthread_mutex_unlock(&lock);
+  return number;
+}
+
+/* The oldest come first, in general. NULL: there is none. */
+static job *take(uint64_t number) {
+  pthread_mutex_lock(&lock);
+  ldg_lru_link *k = jobs.oldest;
+  while (k && ((job *)k)->number != number) k = k->newer;
+  if (k) ldg_lru_remove(&jobs, k);
+  pthread_mutex_unlock(&lock);
+  return (job *)k;
+}
 
 static void keep(const ldg_work *w) {
   for (int i = LDG_SRC; i <= LDG_DST; i++)
@@ -22,11 +52,16 @@ static void let_go(job *j) {
   ldg_free(j);
 }
 
-static void run_job(void *arg) {
-  job *j = arg;
-  if (j->work.lo < j->work.hi) ldg_queue_run(&j->work);
+static void end_job(job *j) {
   if (j->chunk.at) j->dev->give_back(j->chunk);
   let_go(j);
+}
+
+static void run_job(void *arg) {
+  job *j = take((uintptr_t)arg);
+  if (!j) return;
+  if (j->work.lo < j->work.hi) ldg_queue_run(&j->work);
+  end_job(j);
 }
 
 static const ldg_chunk no_chunk;
@@ -35,11 +70,33 @@ static const ldg_chunk no_chunk;
 static int call(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk chunk) {
   job *j = ldg_alloc(sizeof *j);
   if (!j) return LADING_ERR_NOMEM;
-  *j = (job){ dev, *w, chunk };
+  *j = (job){ .dev = dev, .lane = lane, .work = *w, .chunk = chunk };
   keep(w);
-  const int e = dev->call(lane, run_job, j);
-  if (e) let_go(j);
+  const uint64_t number = enlist(j);
+  const int e = dev->call(lane, run_job, (void *)(uintptr_t)number);
+  if (e && (j = take(number)) != NULL) let_go(j);
   return e;
+}
+
+/* Jobs of the lane: those that nobody will call, or all of them as those of a lane that has gone. */
+static job *next_of(const ldg_lane *lane, bool failed) {
+  ldg_lru_link *k = jobs.oldest;
+  for (; k && ((job *)k)->lane != lane; k = k->newer) {}
+  if (k) ((job *)k)->lane = NULL;
+  if (k && failed) ldg_lru_remove(&jobs, k);
+  return (job *)k;
+}
+
+void ldg_queue_leave(const ldg_device *dev, ldg_lane *lane) {
+  bool idle = false;
+  const bool failed = dev->look(lane, NULL, &idle) && dev->look(lane, NULL, &idle); /* once may be somebody's recording */
+  job *j;
+  do {
+    pthread_mutex_lock(&lock);
+    j = next_of(lane, failed);
+    pthread_mutex_unlock(&lock);
+    if (j && failed) end_job(j);
+  } while (j);
 }
 
 static int call_give_back(const ldg_device *dev, ldg_lane *lane, ldg_chunk chunk) { return call(dev, lane, &(ldg_work){ .lo = 0 }, chunk); }
@@ -139,14 +196,36 @@ static int stage_part(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) 
   return e ? e : freed;
 }
 
-static int staged(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+/* From layout to layout by way of packed bytes, each by the loops it has alone. */
+static int pack_part(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  char *at;
+  if (dev->scratch(lane, w->hi - w->lo, &at)) return ldg_queue_ship(dev, lane, w);
+  const ldg_work in = packed_at(w, LDG_DST, at), out = packed_at(w, LDG_SRC, at);
+  int e = ldg_queue_ship(dev, lane, &in);
+  if (!e) e = ldg_queue_ship(dev, lane, &out);
+  const int freed = dev->scratch_free(lane, at);
+  return e ? e : freed;
+}
+
+typedef int through_scratch(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
+
+static int by_parts(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, through_scratch *go) {
   int e = LADING_OK;
   for (int64_t lo = w->lo; !e && lo < w->hi;) {
     const ldg_work part = part_of(w, lo, SCRATCH_MOST);
-    e = stage_part(dev, lane, &part);
+    e = go(dev, lane, &part);
     lo = part.hi;
   }
   return e;
+}
+
+static int by_path(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  const ldg_path path = ldg_queue_path(w);
+  const bool packed = ldg_side_is_run(&w->side[LDG_SRC]) || ldg_side_is_run(&w->side[LDG_DST]);
+  if (path == LDG_STAGED) return by_parts(dev, lane, w, stage_part);
+  if (path != LDG_DEVICE || packed) return ldg_queue_ship(dev, lane, w);
+  const int e = ldg_queue_keep_tables(dev, lane, w); /* there is no scratch memory in a graph: it goes directly */
+  return e ? e : by_parts(dev, lane, w, pack_part);
 }
 
 /* ---- where memory is ---- */
@@ -215,7 +294,7 @@ int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *work)
     reached[i] = dev->reaches(lane, w.mem[i].kind);
   }
   if (reached[LDG_DST] && !ldg_queue_ships(&w)) return reduce_here(dev, lane, &w);
-  if (reached[LDG_SRC] && reached[LDG_DST]) return ldg_queue_path(&w) == LDG_STAGED ? staged(dev, lane, &w) : ldg_queue_ship(dev, lane, &w);
+  if (reached[LDG_SRC] && reached[LDG_DST]) return by_path(dev, lane, &w);
   if (!reached[LDG_SRC] && !reached[LDG_DST]) return call(dev, lane, &w, no_chunk);
   return by_chunks(dev, lane, &w, reached[LDG_DST] ? from_host : to_host, 1);
 }

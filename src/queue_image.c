@@ -46,22 +46,3 @@ void ldg_queue_image_write(const ldg_rep *r, int64_t *words) {
   page p = { words, 0 };
   write(&p, r);
 }
-
-/* ---- grain ---- */
-
-static uint64_t bits_of_list(const int64_t *v, int64_t n) {
-  uint64_t bits = 0;
-  for (int64_t i = 0; v && i < n; i++) bits |= (uint64_t)v[i];
-  return bits;
-}
-
-/* The lowest bit of all numbers in the tree. */
-static uint64_t bits(const ldg_rep *r) {
-  if (r->kind == LDG_BYTES) return (uint64_t)r->n;
-  uint64_t all = bits_of_list(r->at, r->n) | (r->kind == LDG_REPEAT || r->cnt ? (uint64_t)r->stride : 0);
-  if (r->child) all |= bits(r->child);
-  for (int64_t i = 0; r->kids && i < r->n; i++) all |= bits(r->kids[i]);
-  return all;
-}
-
-int64_t ldg_queue_image_grain(const ldg_rep *r) { return 1 << __builtin_ctzll(bits(r) | 16); }

@@ -37,7 +37,9 @@ static bool spans_meet(const lading_work *w) {
   ck_assert_int_eq(ldg_api_work(w, &k), LADING_OK);
   int64_t span[2][2];
   for (int i = 0; i < 2; i++) {
-    ldg_batch_place p = k.plan[i] ? ldg_batch_place_of(&k.side[i], k.lo, k.hi) : ldg_batch_dense(ldg_at(k.side[i].base, k.lo), k.hi - k.lo);
+    ldg_batch_place p;
+    if (k.plan[i]) ldg_batch_place_side(&p, &k.side[i], k.lo, k.hi);
+    else ldg_batch_place_dense(&p, ldg_at(k.side[i].base, k.lo), k.hi - k.lo);
     span[i][0] = (int64_t)p.lo, span[i][1] = (int64_t)p.hi;
   }
   return span[0][0] < span[1][1] && span[1][0] < span[0][1];

@@ -1,6 +1,8 @@
 /* sides: copies of every kind against the list of their bytes. */
 #include "sides.h"
 
+#include "api.h"
+
 #include <inttypes.h>
 
 side side_of(const sample *s, int64_t count, uint64_t salt) {
@@ -18,15 +20,28 @@ void side_free(side *d) {
 
 char *base_of(const side *d) { return at_offset(d->b.data, -d->x->lo); }
 
+/* As lading_copy does it, and as it would if there were more bytes. */
+static void copy_planned(const side *a, const side *b, int64_t lo, int64_t hi) {
+  const ldg_plan *sp, *dp;
+  ldg_side s, d;
+  ck_assert_int_eq(ldg_api_side(a->s->type, a->count, base_of(a), &sp, &s), LADING_OK);
+  ck_assert_int_eq(ldg_api_side(b->s->type, b->count, base_of(b), &dp, &d), LADING_OK);
+  ldg_exec_move_planned(sp, &s, dp, &d, lo, hi);
+}
+
 static void try_copy(const side *a, side *b, int64_t lo, int64_t hi) {
-  char *want = malloc((size_t)b->b.n + 1);
-  memcpy(want, b->b.data, (size_t)b->b.n);
+  const size_t n = (size_t)b->b.n;
+  char *was = malloc(n + 1), *want = malloc(n + 1);
+  memcpy(was, b->b.data, n), memcpy(want, was, n);
   for (int64_t k = lo; k < hi; k++) want[b->x->at[k] - b->x->lo] = a->b.data[a->x->at[k] - a->x->lo];
-  int rc = lading_copy(a->s->type, a->count, base_of(a), b->s->type, b->count, base_of(b), lo, hi);
-  ck_assert_int_eq(rc, LADING_OK);
-  ck_assert_msg(memcmp(want, b->b.data, (size_t)b->b.n) == 0, "copy of [%" PRId64 ", %" PRId64 ") from %s x %" PRId64 " to %s x %" PRId64 " is wrong", lo,
-                hi, a->s->spell, a->count, b->s->spell, b->count);
-  free(want);
+  for (int planned = 0; planned < 2; planned++) {
+    memcpy(b->b.data, was, n);
+    if (planned) copy_planned(a, b, lo, hi);
+    else ck_assert_int_eq(lading_copy(a->s->type, a->count, base_of(a), b->s->type, b->count, base_of(b), lo, hi), LADING_OK);
+    ck_assert_msg(memcmp(want, b->b.data, n) == 0, "copy of [%" PRId64 ", %" PRId64 ") from %s x %" PRId64 " to %s x %" PRId64 "%s is wrong", lo, hi,
+                  a->s->spell, a->count, b->s->spell, b->count, planned ? ", planned," : "");
+  }
+  free(was), free(want);
 }
 
 void check_copy(const sample *s, int64_t sc, const sample *d, int64_t dc, rng *r) {

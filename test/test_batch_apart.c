@@ -13,6 +13,11 @@ static void mark(char *used, const stream *x, int64_t lo, int64_t hi, int64_t sh
   for (int64_t k = lo; k < hi; k++) used[x->at[k] + shift] = 1;
 }
 
+static bool apart(ldg_batch_place *a, ldg_batch_place *b) {
+  int64_t looks = INT64_MAX;
+  return ldg_batch_apart(a, b, &looks);
+}
+
 /* Where everything is, relative to `home`, which is in the middle of the map. */
 enum { MAP = 1 << 18, HOME = 1 << 17, FAR = 1 << 20 };
 
@@ -37,8 +42,9 @@ static void one_pair(rng *r, bool nests, tally *t) {
     const int64_t xl = i % 2 ? rng_in(r, 0, x->n) : 0, xh = i % 2 ? rng_in(r, xl, x->n) : x->n;
     const int64_t yl = i % 2 ? rng_in(r, 0, y->n) : 0, yh = i % 2 ? rng_in(r, yl, y->n) : y->n;
     const ldg_side sb = side_of(b, m, FAR + at);
-    ldg_batch_place p = ldg_batch_place_of(&sa, xl, xh), q = ldg_batch_place_of(&sb, yl, yh);
-    const bool told = ldg_batch_apart(&p, &q), back = ldg_batch_apart(&q, &p);
+    ldg_batch_place p, q;
+    ldg_batch_place_side(&p, &sa, xl, xh), ldg_batch_place_side(&q, &sb, yl, yh);
+    const bool told = apart(&p, &q), back = apart(&q, &p);
     if (llabs(x->lo) > HOME / 4 || llabs(y->lo + at) > HOME / 4) continue;
     const bool met = meet(x, xl, xh, 0, y, yl, yh, at);
     ck_assert_msg(!met || (!told && !back), "%s and, %d further on, %s do meet", a->spell, (int)at, b->spell);
@@ -70,20 +76,43 @@ START_TEST(faces_of_a_box) {
     for (int i = 0, e = d; i < 3; i++, e /= 3) sub[i] = e % 3 == 1 ? n - 2 : 1, start[i] = e % 3 == 0 ? 0 : e % 3 == 1 ? 1 : n - 1;
     s[k] = s_subarray(3, sizes, sub, start, LADING_ORDER_C, s_elem(LADING_DOUBLE));
     const ldg_side side = side_of(s[k], 1, FAR);
-    p[k] = ldg_batch_place_of(&side, 0, side.rep->size), k++;
+    ldg_batch_place_side(&p[k], &side, 0, side.rep->size), k++;
   }
   for (int i = 0; i < 26; i++)
-    for (int j = 0; j < 26; j++) ck_assert_msg(ldg_batch_apart(&p[i], &p[j]) == (i != j), "%s and %s", s[i]->spell, s[j]->spell);
+    for (int j = 0; j < 26; j++) ck_assert_msg(apart(&p[i], &p[j]) == (i != j), "%s and %s", s[i]->spell, s[j]->spell);
   for (int i = 0; i < 26; i++) sample_free(s[i]);
 }
 END_TEST
 
 START_TEST(dense_and_empty) {
   static char buf[64];
-  ldg_batch_place a = ldg_batch_dense(buf, 10), b = ldg_batch_dense(buf + 10, 5), c = ldg_batch_dense(buf + 9, 1), none = ldg_batch_dense(NULL, 0);
-  ck_assert(ldg_batch_apart(&a, &b) && ldg_batch_apart(&b, &a) && ldg_batch_apart(&b, &c) && ldg_batch_apart(&a, &none));
-  ck_assert(!ldg_batch_apart(&a, &c) && !ldg_batch_apart(&c, &a) && !ldg_batch_apart(&a, &a));
+  ldg_batch_place a, b, c, none;
+  ldg_batch_place_dense(&a, buf, 10), ldg_batch_place_dense(&b, buf + 10, 5), ldg_batch_place_dense(&c, buf + 9, 1);
+  ldg_batch_place_dense(&none, NULL, 0);
+  ck_assert(apart(&a, &b) && apart(&b, &a) && apart(&b, &c) && apart(&a, &none));
+  ck_assert(!apart(&a, &c) && !apart(&c, &a) && !apart(&a, &a));
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("batch_apart", argc, argv, never_wrong, faces_of_a_box, dense_and_empty); }
+/* Loops that would take for ever to tell apart are not told, and what was looked at is taken from the looks. */
+START_TEST(looks_are_counted) {
+  sample *s = s_hvector(1000, 1, 4096, s_hvector(1000, 1, 4104, s_elem(LADING_BYTE)));
+  const ldg_side sa = side_of(s, 1, FAR), sb = side_of(s, 1, FAR + 2);
+  ldg_batch_place p, q;
+  ldg_batch_place_side(&p, &sa, 0, 1000000), ldg_batch_place_side(&q, &sb, 0, 1000000);
+  for (int64_t most = 0; most < 400; most += 7) {
+    int64_t looks = most;
+    ck_assert(!ldg_batch_apart(&p, &q, &looks));
+    ck_assert_int_ge(looks, ldg_max(-1, most - 129));
+    ck_assert(looks < most);
+  }
+  int64_t looks = 1;
+  ldg_batch_place_dense(&p, NULL, 0);
+  ck_assert(ldg_batch_apart(&p, &q, &looks));
+  ck_assert_int_eq(looks, 0);
+  ck_assert(!ldg_batch_apart(&p, &q, &looks));
+  sample_free(s);
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("batch_apart", argc, argv, never_wrong, faces_of_a_box, dense_and_empty, looks_are_counted); }

@@ -1,56 +1,14 @@
 /* batch_device: fused launches, through the stand-in driver or a real one: the bytes, the number of calls, errors, capture. What only
  * the stand-in can do (fail, lose its device, count) is skipped on a real one. Meant to run under the thread sanitizer too. */
-#include "areas.h"
-#include "batch_works.h"
+#include "queue.h"
+#include "../backends/device/site.h"
+#include "batch_device.h"
 #include <pthread.h>
 #include <sched.h>
 
-static const driver *d;
-static const char *backend = "cuda";
-#define OK(call) ck_assert_int_eq(call, 0)
-enum { LOST = 719, SKIPPED = 77 };
-
-static int64_t tell(const char *line) { return d->fake ? d->fake(line) : 0; }
-
-/* What both vendors have: kernels, copies, pinned and device memory. */
-typedef struct call { const char *cuda, *hip; } call;
-static const call launches = { "cuLaunchKernel", "hipModuleLaunchKernel" }, copies = { "cuMemcpyAsync", "hipMemcpyAsync" },
-                  event_queries = { "cuEventQuery", "hipEventQuery" }, stream_queries = { "cuStreamQuery", "hipStreamQuery" },
-                  pinned = { "cuMemHostAlloc", "hipHostMalloc" }, allocations = { "cuMemAlloc", "hipMalloc" };
-
-static int64_t tell_of(const char *verb, call c, const char *rest) {
-  char line[96];
-  snprintf(line, sizeof line, "%s %s%s", verb, strcmp(backend, "hip") ? c.cuda : c.hip, rest);
-  return tell(line);
-}
-static int64_t counted(call c) { return tell_of("count", c, ""); }
-
-static lading_queue *begin(const char *settings) {
-  lading_queue *q;
-  d = driver_open(backend);
-  if (*settings) tell(settings);
-  OK(lading_queue_create(backend, 0, &q));
-  driver_enter(d, 0);
-  return q;
-}
-
-static void end(lading_queue *q) {
-  lading_queue_free(q);
-  driver_leave(d, 0);
-  ck_assert_int_eq(tell("faults"), 0);
-}
-
-static char *device_memory(int64_t n) {
-  void *p;
-  OK(d->alloc(&p, (size_t)n));
-  return p;
-}
-
-static char *pinned_memory(int64_t n) {
-  void *p;
-  OK(d->alloc_pinned(&p, (size_t)n, 0));
-  return p;
-}
+static const call copies = { "cuMemcpyAsync", "hipMemcpyAsync" }, event_queries = { "cuEventQuery", "hipEventQuery" },
+                  stream_queries = { "cuStreamQuery", "hipStreamQuery" }, pinned = { "cuMemHostAlloc", "hipHostMalloc" },
+                  allocations = { "cuMemAlloc", "hipMalloc" };
 
 /* ---- the same bytes as one after the other ---- */
 
@@ -84,7 +42,7 @@ static void bytes_of(lading_queue *q, const arena *a, int64_t salt) {
 }
 
 START_TEST(bytes_on_the_device) {
-  lading_queue *q = begin("shuffle 5");
+  lading_queue *q = device_begin("shuffle 5");
   stage = pinned_memory(ARENA), shadow = pinned_memory(ARENA);
   char *at = device_memory(ARENA), *near = pinned_memory(ARENA), *host = malloc(ARENA);
   bytes_of(q, &(arena){ at, shadow, store, fetch, { LADING_MEM_DEVICE, 0 }, ROUNDS, WORKS }, 1);
@@ -96,7 +54,7 @@ START_TEST(bytes_on_the_device) {
   OK(d->free_pinned(stage));
   OK(d->free_pinned(shadow));
   free(host);
-  end(q);
+  device_end(q);
 }
 END_TEST
 
@@ -166,10 +124,8 @@ static void many_free(many *m) {
   many_forget(m);
 }
 
-static const lading_batch_attr by_hand = { .policy = LADING_BATCH_MANUAL };
-
 START_TEST(one_launch) {
-  lading_queue *q = begin("");
+  lading_queue *q = device_begin("");
   many *m = many_works();
   lading_batch *b = batch_of(q, &by_hand);
   lading_request r[MANY];
@@ -188,14 +144,14 @@ START_TEST(one_launch) {
   ck_assert_int_eq(counts_of(b).alone, 0);
   lading_batch_free(b);
   many_free(m);
-  end(q);
+  device_end(q);
 }
 END_TEST
 
 /* Done before its turn is over: nothing is known but by the words, and they are late. */
 START_TEST(late_words) {
-  lading_queue *q = begin("patience -1");
-  if (!d->fake) return end(q);
+  lading_queue *q = device_begin("patience -1");
+  if (!d->fake) return device_end(q);
   many *m = many_works();
   lading_batch *b = batch_of(q, &by_hand);
   bool done = true;
@@ -211,14 +167,14 @@ START_TEST(late_words) {
   check(m, 1);
   lading_batch_free(b);
   many_free(m);
-  end(q);
+  device_end(q);
 }
 END_TEST
 
 /* Alone it would be a kernel of its own; here it is one of two. */
 START_TEST(transposes) {
   enum { SIDE = 16, BYTES = SIDE * SIDE * 8 };
-  lading_queue *q = begin("");
+  lading_queue *q = device_begin("");
   char *at = device_memory(4 * BYTES), *host = pinned_memory(4 * BYTES), want[BYTES];
   lading_batch *b = batch_of(q, &by_hand);
   lading_type *column, *columns, *all;
@@ -248,15 +204,15 @@ START_TEST(transposes) {
   lading_batch_free(b);
   OK(d->free(at));
   OK(d->free_pinned(host));
-  end(q);
+  device_end(q);
 }
 END_TEST
 
 /* ---- more than there are pages ---- */
 
 START_TEST(many_small_launches) {
-  lading_queue *q = begin("patience -1");
-  if (!d->fake) return end(q);
+  lading_queue *q = device_begin("patience -1");
+  if (!d->fake) return device_end(q);
   many *m = many_works();
   lading_batch *b = batch_of(q, &(lading_batch_attr){ .slots = 64, .policy = LADING_BATCH_MANUAL });
   lading_request r[MANY];
@@ -266,15 +222,15 @@ START_TEST(many_small_launches) {
   check(m, 1);
   lading_batch_free(b);
   many_free(m);
-  end(q);
+  device_end(q);
 }
 END_TEST
 
 /* ---- errors ---- */
 
 START_TEST(launch_fails) {
-  lading_queue *q = begin("");
-  if (!d->fake) return end(q);
+  lading_queue *q = device_begin("");
+  if (!d->fake) return device_end(q);
   many *m = many_works();
   lading_batch *b = batch_of(q, &by_hand);
   lading_request r[MANY];
@@ -289,14 +245,14 @@ START_TEST(launch_fails) {
   ck_assert_int_eq(counts_of(b).failed, MANY);
   lading_batch_free(b);
   many_free(m);
-  end(q);
+  device_end(q);
 }
 END_TEST
 
 /* A query that fails says nothing of the device: somebody else may be recording. */
 START_TEST(queries_fail) {
-  lading_queue *q = begin("patience -1");
-  if (!d->fake) return end(q);
+  lading_queue *q = device_begin("patience -1");
+  if (!d->fake) return device_end(q);
   const lading_type *t = lading_elem_type(LADING_INT32);
   lading_type *same;
   int32_t *host = (int32_t *)pinned_memory(32), back = 0;
@@ -325,14 +281,14 @@ START_TEST(queries_fail) {
   lading_type_free(same);
   OK(d->free(at));
   OK(d->free_pinned(host));
-  end(q);
+  device_end(q);
 }
 END_TEST
 
 /* The kernel ends badly, or the device goes: every request gets an error, and nobody waits forever. */
 static void lost_by(const char *how) {
-  lading_queue *q = begin("");
-  if (!d->fake) return end(q);
+  lading_queue *q = device_begin("");
+  if (!d->fake) return device_end(q);
   many *m = many_works();
   lading_batch *b = batch_of(q, &by_hand);
   lading_request r[2 * MANY];
@@ -360,23 +316,23 @@ START_TEST(kernel_fails) { lost_by("kernel-fail 1 700"); }
 END_TEST
 
 START_TEST(no_memory_there) {
-  lading_queue *q = begin("");
-  if (!d->fake) return end(q);
+  lading_queue *q = device_begin("");
+  if (!d->fake) return device_end(q);
   lading_batch *b = NULL;
   OK(tell_of("fail", pinned, " 1 2"));
   ck_assert_int_eq(lading_batch_create(q, NULL, &b), LADING_ERR_NOMEM);
   OK(tell_of("fail", allocations, " 1 2"));
   ck_assert_int_eq(lading_batch_create(q, NULL, &b), LADING_ERR_NOMEM);
   ck_assert_ptr_null(b);
-  end(q);
+  device_end(q);
 }
 END_TEST
 
 /* ---- here, when the device has nothing to do ---- */
 
 START_TEST(small_ones_run_here) {
-  lading_queue *q = begin("");
-  if (!d->fake) return end(q);
+  lading_queue *q = device_begin("");
+  if (!d->fake) return device_end(q);
   char *a = pinned_memory(64);
   lading_batch *b = batch_of(q, &by_hand);
   lading_work w = byte_copy(a, a + 1);
@@ -388,7 +344,7 @@ START_TEST(small_ones_run_here) {
   ck_assert_int_eq(counted(launches), 0);
   lading_batch_free(b);
   OK(d->free_pinned(a));
-  end(q);
+  device_end(q);
 }
 END_TEST
 
@@ -397,12 +353,12 @@ END_TEST
 START_TEST(recorded) {
   lading_queue *q;
   void *s, *graph, *exec;
-  lading_queue_free(begin(""));
+  lading_queue_free(device_begin(""));
   driver_enter(d, 0);
   OK(d->stream(&s, 1));
   OK(lading_queue_wrap(backend, s, &q));
   many *m = many_works();
-  lading_batch *b = batch_of(q, &by_hand);
+  lading_batch *b = batch_of(q, &(lading_batch_attr){ .slots = 64, .policy = LADING_BATCH_MANUAL });
   for (int i = 0; i < MANY; i++) added(b, &m->work[i]); /* tables of lists are made at first use */
   OK(lading_batch_flush(b));
   OK(lading_queue_sync(q));
@@ -415,9 +371,17 @@ START_TEST(recorded) {
   OK(d->end_capture(s, &graph));
   OK(d->instantiate(&exec, graph, 0));
   lading_work again = m->work[1];
+  lading_request last = 0;
+  bool done = true;
   for (int turn = 1; turn <= 3; turn++) {
     OK(d->graph_launch(exec, s));
-    for (int i = 0; i < 40; i++) OK(lading_batch_wait(b, added(b, &again))); /* other launches of the batch in between */
+    OK(d->sync(s));
+    if (last) OK(lading_batch_test(b, last, &done));
+    ck_assert(done); /* its slot is one of those that were recorded: what runs again says nothing of it */
+    for (int i = 0; i < 40; i++) { /* other launches of the batch in between */
+      last = added(b, &again);
+      OK(lading_batch_wait(b, last));
+    }
   }
   OK(d->sync(s));
   check(m, 3);
@@ -433,16 +397,127 @@ START_TEST(recorded) {
 }
 END_TEST
 
+/* What waits when a recording begins is not started into it by a look, however old it is: it would not run. */
+START_TEST(waits_for_the_recording) {
+  lading_queue *q;
+  void *s, *graph;
+  lading_queue_free(device_begin(""));
+  driver_enter(d, 0);
+  OK(d->stream(&s, 1));
+  OK(lading_queue_wrap(backend, s, &q));
+  many *m = many_works();
+  fill(m);
+  lading_batch *b = batch_of(q, &(lading_batch_attr){ .max_age_ns = 1 });
+  bool done = true;
+  OK(lading_batch_wait(b, added(b, &m->work[1])));
+  OK(d->begin_capture(s, 0));
+  const lading_request r = added(b, &m->work[2]);
+  OK(lading_batch_test(b, r, &done));
+  ck_assert(!done);
+  ck_assert_int_eq(counts_of(b).waiting, 1);
+  OK(d->end_capture(s, &graph));
+  OK(lading_batch_test(b, r, &done));
+  ck_assert_int_eq(counts_of(b).by_age, 1);
+  OK(lading_batch_wait(b, r));
+  for (int i = 0; i < MANY; i++) m->size[i] = i == 1 || i == 2 ? m->size[i] : 0;
+  check(m, 1);
+  OK(d->graph_free(graph));
+  lading_batch_free(b);
+  lading_queue_free(q);
+  OK(d->stream_free(s));
+  many_free(m);
+  driver_leave(d, 0);
+  driver_leave(d, 0);
+  ck_assert_int_eq(tell("faults"), 0);
+}
+END_TEST
+
+/* Lists that are freed once they were added, with room for one of their tables: what waits keeps its type, what is launched its table. */
+START_TEST(types_freed_in_flight) {
+  enum { LISTS = 40, EVERY = 1024, ALL = 2 * LISTS * EVERY };
+  lading_queue *q = device_begin("patience -1");
+  lading_batch *b = batch_of(q, &by_hand);
+  char *at = device_memory(ALL), *host = pinned_memory(ALL), *want = malloc(ALL);
+  ldg_lane *lane;
+  lading_request r[LISTS];
+  OK(ldg_queue_device_of(backend)->create(ldg_queue_device_of(backend), 0, &lane));
+  ldg_site_tables(lane, 1);
+  for (int i = 0; i < ALL; i++) host[i] = want[i] = (char)(i * 3 + i / EVERY);
+  OK(d->to_device(at, host, ALL, NULL));
+  OK(d->sync(NULL));
+  for (int i = 0; i < LISTS; i++) {
+    const lading_mem there = { LADING_MEM_DEVICE, 0 };
+    const int64_t list[4] = { 9, 0, 20 + i, 5 };
+    lading_type *t;
+    OK(lading_type_indexed_block(4, 2, list, lading_elem_type(LADING_INT32), &t));
+    const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 2, .src = at + i * EVERY, .dst = at + (LISTS + i) * EVERY, .hi = 64,
+                            .src_mem = there, .dst_mem = there };
+    r[i] = added(b, &w), in_turn(&w, want - at);
+    lading_type_free(t);
+    if (i % 15 == 14) OK(lading_batch_flush(b));
+  }
+  for (int i = LISTS - 1; i >= 0; i--) OK(lading_batch_wait(b, r[i]));
+  OK(d->to_host(host, at, ALL, NULL));
+  OK(d->sync(NULL));
+  ck_assert(memcmp(host, want, ALL) == 0);
+  ck_assert_int_eq(counts_of(b).launches, 3);
+  lading_batch_free(b);
+  ldg_queue_device_of(backend)->destroy(lane);
+  OK(d->free(at));
+  OK(d->free_pinned(host));
+  free(want);
+  device_end(q);
+}
+END_TEST
+
+/* ---- words of every width, in requests of several tiles that end anywhere ---- */
+
+START_TEST(tiles_of_all_words) {
+  enum { WORDS = 5, KINDS = 3, EVERY = 64 << 10, ALL = 2 * WORDS * KINDS * EVERY };
+  static const lading_elem elem[WORDS] = { LADING_INT8, LADING_INT16, LADING_INT32, LADING_INT64, LADING_C_DOUBLE };
+  lading_queue *q = device_begin("shuffle 3");
+  lading_batch *b = batch_of(q, &by_hand);
+  char *at = device_memory(ALL), *host = pinned_memory(ALL), *want = malloc(ALL);
+  lading_request r[WORDS * KINDS];
+  for (int i = 0; i < ALL; i++) host[i] = want[i] = (char)(i * 11 + i / 4096);
+  OK(d->to_device(at, host, ALL, NULL));
+  OK(d->sync(NULL));
+  for (int i = 0; i < WORDS * KINDS; i++) { /* a nest, a sum, a list */
+    const int64_t word = 1 << i % WORDS, n = 18000 / word + 1, list[3] = { 0, n / 2 + 3, n + 7 };
+    const lading_type *e = lading_elem_type(elem[i % WORDS]);
+    const lading_mem there = { LADING_MEM_DEVICE, 0 };
+    lading_type *t;
+    if (i / WORDS < 2) OK(lading_type_vector(n, 1, 2, e, &t));
+    else OK(lading_type_indexed_block(3, n / 3, list, e, &t));
+    lading_work w = { .kind = LADING_WORK_PACK, .op = i / WORDS == 1 ? LADING_SUM : LADING_REPLACE, .src_type = t, .src_count = 1, .src = at + i * EVERY,
+                      .dst = at + ALL / 2 + i * EVERY, .src_mem = there, .dst_mem = there };
+    lading_type_size(t, &w.hi);
+    r[i] = added(b, &w), in_turn(&w, want - at);
+    lading_type_free(t);
+  }
+  for (int i = 0; i < WORDS * KINDS; i++) OK(lading_batch_wait(b, r[i]));
+  ck_assert_int_eq(counts_of(b).launches, 1);
+  OK(d->to_host(host, at, ALL, NULL));
+  OK(d->sync(NULL));
+  ck_assert(memcmp(host, want, ALL) == 0);
+  lading_batch_free(b);
+  OK(d->free(at));
+  OK(d->free_pinned(host));
+  free(want);
+  device_end(q);
+}
+END_TEST
+
 /* ---- many adders ---- */
 
-enum { ADDERS = 4, WINDOW = 16, ADDS_FAKE = TEST_TSAN ? 2 * WINDOW : 64 * WINDOW, ADDS_REAL = 16384 * WINDOW };
+enum { ADDERS = 4, LANES = 2, WINDOW = 16, IN_ALL_FAKE = TEST_TSAN ? 512 : TEST_ASAN ? 2048 : 1 << 15, IN_ALL_REAL = 1 << 20, NUMBERS = ADDERS * 2 * WINDOW };
 typedef struct adder { lading_batch *b; char *from, *to; int64_t adds, wrong; } adder;
 
-static lading_work sum_of(const char *from, char *to) {
-  const lading_type *t = lading_elem_type(LADING_INT32);
-  const lading_mem there = { LADING_MEM_DEVICE, 0 };
-  return (lading_work){ .kind = LADING_WORK_COPY, .op = LADING_SUM, .src_type = t, .dst_type = t, .src_count = 1, .dst_count = 1,
-                        .src = from, .dst = to, .hi = 4, .src_mem = there, .dst_mem = there };
+/* LADING_TEST_REQUESTS: so many in all. */
+static int64_t adds_of_each(void) {
+  const char *told = getenv("LADING_TEST_REQUESTS");
+  const int64_t all = told ? atoll(told) : d->fake ? IN_ALL_FAKE : IN_ALL_REAL;
+  return ldg_max(1, all / ADDERS / WINDOW) * WINDOW;
 }
 
 static void *add_many(void *arg) {
@@ -458,45 +533,55 @@ static void *add_many(void *arg) {
   return NULL;
 }
 
-static void add_from_threads(lading_batch *b, char *at, int64_t adds) {
+/* Two to a batch. */
+static void add_from_threads(lading_batch *const *b, char *at, int64_t adds) {
   adder a[ADDERS];
   pthread_t thread[ADDERS];
   for (int i = 0; i < ADDERS; i++) {
-    a[i] = (adder){ b, at + 8 * i * WINDOW, at + (8 * i + 4) * WINDOW, adds, 0 };
+    a[i] = (adder){ b[i % LANES], at + 8 * i * WINDOW, at + (8 * i + 4) * WINDOW, adds, 0 };
     OK(pthread_create(&thread[i], NULL, add_many, &a[i]));
   }
   for (int i = 0; i < ADDERS; i++) pthread_join(thread[i], NULL);
   for (int i = 0; i < ADDERS; i++) ck_assert_int_eq(a[i].wrong, 0);
 }
 
-/* Sums, again and again: what is lost or done twice shows. */
+static void tell_counts(lading_batch *const *b, int64_t all) {
+  int64_t requests = 0, launched = 0, failed = 0;
+  for (int i = 0; i < LANES; i++) {
+    const lading_batch_counts c = counts_of(b[i]);
+    requests += c.requests, launched += c.launches, failed += c.failed;
+  }
+  printf("%lld requests in %lld launches\n", (long long)requests, (long long)launched);
+  ck_assert_int_eq(requests, all);
+  ck_assert_int_eq(failed, 0);
+}
+
+/* Sums, again and again, in batches of two queues whose commands the stand-in runs late and in any order: what is lost or done twice shows. */
 START_TEST(adders) {
-  enum { NUMBERS = ADDERS * 2 * WINDOW };
-  lading_queue *q = begin("shuffle 9");
+  lading_queue *q[LANES] = { device_begin("shuffle 9") };
+  lading_batch *b[LANES];
+  OK(lading_queue_create(backend, 0, &q[1]));
+  tell("late 2");
   char *at = device_memory(4 * NUMBERS);
   int32_t *host = (int32_t *)pinned_memory(4 * NUMBERS);
-  lading_batch *b = batch_of(q, &(lading_batch_attr){ .slots = 128 });
-  const int64_t adds = d->fake ? ADDS_FAKE : ADDS_REAL;
+  const int64_t adds = adds_of_each();
   for (int i = 0; i < NUMBERS; i++) host[i] = i;
   OK(d->to_device(at, host, 4 * NUMBERS, NULL));
   OK(d->sync(NULL));
+  for (int i = 0; i < LANES; i++) b[i] = batch_of(q[i], &(lading_batch_attr){ .slots = 128 });
   add_from_threads(b, at, adds);
   OK(d->to_host(host, at, 4 * NUMBERS, NULL));
   OK(d->sync(NULL));
   for (int i = 0; i < NUMBERS; i++) ck_assert_int_eq(host[i], i / WINDOW % 2 ? i + (i - WINDOW) * (int)(adds / WINDOW) : i);
-  const lading_batch_counts c = counts_of(b);
-  ck_assert_int_eq(c.requests, ADDERS * adds);
-  printf("%d requests in %d launches\n", (int)c.requests, (int)c.launches);
-  lading_batch_free(b);
+  tell_counts(b, ADDERS * adds);
+  for (int i = 0; i < LANES; i++) lading_batch_free(b[i]);
   OK(d->free(at));
   OK(d->free_pinned(host));
-  end(q);
+  lading_queue_free(q[1]);
+  device_end(q[0]);
 }
 END_TEST
 
-int main(int argc, char **argv) {
-  if (getenv("LADING_TEST_BACKEND")) backend = getenv("LADING_TEST_BACKEND");
-  if (!devices_there()) return SKIPPED;
-  return CHECK_MAIN("batch_device", argc, argv, bytes_on_the_device, one_launch, transposes, late_words, many_small_launches, launch_fails, device_is_lost,
-                    kernel_fails, queries_fail, no_memory_there, small_ones_run_here, recorded, adders);
-}
+BATCH_DEVICE_MAIN("batch_device", bytes_on_the_device, one_launch, transposes, late_words, many_small_launches, launch_fails, device_is_lost,
+                  kernel_fails, queries_fail, no_memory_there, small_ones_run_here, recorded, waits_for_the_recording, types_freed_in_flight, tiles_of_all_words,
+                  adders)

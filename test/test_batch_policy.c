@@ -1,8 +1,8 @@
 /* batch_policy: a simulator with a virtual clock. One machine launches and packs batches, one network sends messages, one at a time;
  * what the policies do there is held against the best that somebody who knows the future can do. Policies that are known to be wrong
  * go the same way, and have to be found out. */
-#include "batch_policy.h"
-#include "common.h"
+#include "batch_works.h"
+#include "batch.h"
 #include <math.h>
 
 static double unit(rng *r) { return (double)rng_in(r, 0, 999999) / 1e6; }
@@ -25,16 +25,16 @@ static double end_of(int64_t n, const costs *c, chooser *choose) {
   return sent;
 }
 
-#define MOST 64
+#define MOST 128
 /* The earliest end there is: after k messages in j batches the packing is done at j launch + k pack, whatever their sizes, so the best
- * is what lets the network be done with these k earliest. */
-static double best_end(int64_t n, const costs *c) {
+ * is what lets the network be done with these k earliest. No batch has more than `most`. */
+static double best_end(int64_t n, int64_t most, const costs *c) {
   double before[MOST + 1], sent[MOST + 1], best = HUGE_VAL;
   for (int64_t k = 0; k <= n; k++) before[k] = k ? HUGE_VAL : 0;
-  for (int64_t j = 1; j <= n; j++) {
+  for (int64_t j = 1; j <= n && (double)j * c->launch + (double)n * c->pack < best; j++) {
     for (int64_t k = 0; k <= n; k++) sent[k] = HUGE_VAL;
     for (int64_t k = j; k <= n; k++)
-      for (int64_t b = 1; b <= k; b++)
+      for (int64_t b = 1; b <= ldg_min(k, most); b++)
         sent[k] = fmin(sent[k], fmax((double)j * c->launch + (double)k * c->pack, before[k - b]) + (double)b * c->send);
     memcpy(before, sent, sizeof before);
     best = fmin(best, sent[n]);
@@ -79,12 +79,12 @@ enum { CHOOSERS = sizeof choosers / sizeof *choosers };
 static const double scale[] = { 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 1, 1.1, 1.3, 2, 3, 10, 100 }; /* of a launch */
 enum { SCALES = sizeof scale / sizeof *scale };
 static const int64_t numbers[] = { 1, 2, 3, 4, 5, 8, 13, 16, 26, 32, 48, 64 };
-enum { HISTORIES = TEST_ASAN ? 10 : 40, MOST_TRIED = TEST_ASAN ? 26 : MOST }; /* these are functions without memory */
+enum { HISTORIES = TEST_ASAN ? 10 : 40, MOST_TRIED = TEST_ASAN ? 26 : 64 }; /* these are functions without memory */
 
 static void worst_for(int64_t n, double *worst) {
   for (int i = 0; i < SCALES * SCALES; i++) {
     const costs c = { 1, scale[i / SCALES], scale[i % SCALES] };
-    const double best = best_end(n, &c);
+    const double best = best_end(n, n, &c);
     for (int k = 0; k < CHOOSERS; k++) worst[k] = fmax(worst[k], end_of(n, &c, choosers[k].choose) / best);
   }
 }
@@ -110,7 +110,7 @@ START_TEST(optimum_is_that_of_all_ways) {
   for (int i = 0; i < 300; i++) {
     const costs c = { 1, exp(3 * unit(&r)), exp(3 * unit(&r)) };
     const int64_t n = rng_in(&r, 1, 10);
-    const double best = best_end(n, &c), all = best_of_all(n, &c);
+    const double best = best_end(n, n, &c), all = best_of_all(n, &c);
     ck_assert_msg(fabs(best - all) <= 1e-9 * all, "%d messages, %g %g: %g, not %g", (int)n, c.pack, c.send, best, all);
     ck_assert(end_of(n, &c, by_policy) <= 1.1 * all);
   }
@@ -136,6 +136,97 @@ START_TEST(costs_of_nothing) {
   ck_assert_int_eq(ldg_batch_next(1, 1, 1, 1), 1);
   ck_assert_int_eq(ldg_batch_next(INT64_C(1) << 50, 1, 1, 0), INT64_C(1) << 50);
   ck_assert_int_ge(ldg_batch_next(INT64_C(1) << 50, 1e-9, 1, 1), 1);
+}
+END_TEST
+
+/* ---- the same, by the library: a batch with these costs and a network, which cuts what was announced ---- */
+
+typedef struct cutter { ldg_batch_words words; int64_t n, size[MOST]; } cutter;
+
+static int cutter_take(void *self, ldg_work *w, bool *alone) { return (void)self, (void)w, *alone = false, LADING_OK; }
+static int cutter_start(void *self, ldg_batch_item *const *items, int64_t n) {
+  cutter *c = self;
+  c->size[c->n++] = n;
+  for (int64_t i = 0; i < n; i++) ldg_batch_done(&c->words, items[i], LADING_OK);
+  return LADING_OK;
+}
+static int cutter_poll(void *self) { return (void)self, LADING_OK; }
+static void cutter_close(void *self) { ldg_free((void *)((cutter *)self)->words.at); }
+static int64_t still(void) { return 0; }
+
+/* n messages of m bytes; L and o in ns, Bp and Bn in bytes a ns; a launch takes `most`. */
+typedef struct machine { int64_t n, m, L, o, most; double Bp, Bn; } machine;
+
+static lading_batch *cutter_batch(cutter *c, const machine *k, int64_t slots) {
+  *c = (cutter){ .words = { ldg_alloc(8 * slots), slots } };
+  memset((void *)c->words.at, 0, 8 * (size_t)slots);
+  const ldg_batch_executor x = { .take = cutter_take, .start = cutter_start, .poll = cutter_poll, .close = cutter_close, .words = c->words,
+                                 .launch = (double)k->L, .byte = 1 / k->Bp, .most = k->most, .self = c };
+  const lading_batch_attr a = { .slots = slots, .flush_bytes = LDG_BATCH_FLUSH_BYTES, .max_age_ns = 20 * k->L, .send_ns = k->o,
+                                .send_rate = (int64_t)(k->Bn * 1e9) };
+  lading_batch *b;
+  ck_assert_int_eq(ldg_batch_open(&x, &a, &b), LADING_OK);
+  return b;
+}
+
+static double end_of_library(const machine *k, const costs *c, int64_t slots) {
+  cutter cut;
+  lading_type *t;
+  lading_batch *b = cutter_batch(&cut, k, slots);
+  ck_assert_int_eq(lading_type_contiguous(k->m, lading_elem_type(LADING_BYTE), &t), LADING_OK);
+  ck_assert_int_eq(lading_batch_expect(b, k->n), LADING_OK);
+  for (int64_t i = 0; i < k->n; i++) { /* nobody touches these bytes */
+    const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .src = (void *)(uintptr_t)(1 << 20),
+                            .dst = (void *)(uintptr_t)((INT64_C(1) << 40) + i * k->m), .hi = k->m };
+    added(b, &w);
+  }
+  double packed = 0, sent = 0;
+  int64_t all = 0;
+  for (int64_t i = 0; i < cut.n; all += cut.size[i++]) {
+    packed += c->launch + c->pack * (double)cut.size[i];
+    sent = fmax(packed, sent) + c->send * (double)cut.size[i];
+  }
+  ck_assert_int_eq(all, k->n);
+  lading_batch_free(b);
+  lading_type_free(t);
+  return sent;
+}
+
+typedef struct extreme { double over; machine k; } extreme;
+
+static void try_machine(const machine *k, extreme bound[2]) {
+  const costs c = { (double)k->L, (double)k->m / k->Bp, (double)k->o + (double)k->m / k->Bn };
+  const double best = best_end(k->n, k->most, &c), over = end_of_library(k, &c, 256) / best;
+  extreme *w = &bound[c.send > c.pack];
+  if (over > w->over) *w = (extreme){ over, *k };
+  ck_assert_msg(over >= 1 - 1e-9 && over <= 1.1, "n %d, m %d, L %d ns, o %d ns, Bp %g, Bn %g GB/s, %d a launch: %.3f of the earliest end", (int)k->n,
+                (int)k->m, (int)k->L, (int)k->o, k->Bp, k->Bn, (int)k->most, over);
+}
+
+/* Of all machines there are below: every seventh, which seed by seed are others. All of them take a few seconds. */
+enum { EVERY = TEST_ASAN ? 7 * 11 : 7 };
+
+START_TEST(library_within_10_percent) {
+  static const int64_t ns[] = { 1, 2, 3, 5, 8, 13, 26, 32, 64, 128 }, ms[] = { 8, 300, 4096, 65536, 1 << 20 }, Ls[] = { 1000, 3000, 20000 },
+                       os[] = { 0, 40, 500, 5000 }, mosts[] = { 64, 256 };
+  static const double Bps[] = { 1, 10, 100, 1000 }, Bns[] = { 1, 12.5, 50, 400 };
+  const int64_t all = COUNT_OF(ns) * COUNT_OF(ms) * COUNT_OF(Ls) * COUNT_OF(os) * COUNT_OF(mosts) * COUNT_OF(Bps) * COUNT_OF(Bns);
+  extreme bound[2] = { 0 };
+  rng seed = rng_of(4);
+  ldg_batch_clock(still);
+  for (int64_t i = rng_in(&seed, 0, EVERY - 1); i < all; i += EVERY) {
+    int64_t r = i;
+#define NEXT(list) list[r % COUNT_OF(list)]; r /= COUNT_OF(list)
+    machine k;
+    k.m = NEXT(ms); k.L = NEXT(Ls); k.o = NEXT(os); k.Bp = NEXT(Bps); k.Bn = NEXT(Bns); k.most = NEXT(mosts); k.n = NEXT(ns);
+    try_machine(&k, bound);
+  }
+  ldg_batch_clock(NULL);
+  for (int i = 0; i < 2; i++) {
+    const machine *k = &bound[i].k;
+    printf("%s-bound, worst: %.3f of the earliest end, with n %d, m %d, L %d ns, o %d ns, Bp %g, Bn %g GB/s, %d a launch\n", i ? "network" : "pack",
+           bound[i].over, (int)k->n, (int)k->m, (int)k->L, (int)k->o, k->Bp, k->Bn, (int)k->most);
+  }
 }
 END_TEST
 
@@ -312,6 +403,6 @@ START_TEST(every_rule_has_its_say) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("batch_policy", argc, argv, known_number_within_10_percent, optimum_is_that_of_all_ways, many_messages, costs_of_nothing,
+  return CHECK_MAIN("batch_policy", argc, argv, known_number_within_10_percent, library_within_10_percent, optimum_is_that_of_all_ways, many_messages, costs_of_nothing,
                     unknown_number_pays_twice_at_most, bound_is_tight, unknown_number_ends_twice_as_late_at_most, every_rule_has_its_say);
 }

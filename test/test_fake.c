@@ -1,74 +1,9 @@
-/* fake: the stand-in driver does what real ones do, later than one hopes, and finds what it is there to find. Each test is a
- * process of its own; one that provokes a fault forgives it, or the process would end badly. */
-#include "common.h"
-#include "../bench/driver.h"
-#include "fake/own.h"
+/* fake: the stand-in driver does what real ones do, later than one hopes, and finds what it is there to find. */
+#include "fake_tools.h"
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { N = 1000, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700,
-       MISALIGNED = 716, LAUNCH_FAILED = 719, NOT_PERMITTED = 800, SEEN_BY_SANITIZER = 66, BAD_END = 86 };
-#define OK(call) ck_assert_int_eq(call, 0)
-
-static const driver *d;
-static const char *backend = "cuda";
-
-static void begin(const char *settings) {
-  d = driver_open(backend);
-  ck_assert_msg(d && d->fake, "the fake driver was not found: LD_LIBRARY_PATH must name its folder");
-  if (*settings) OK(d->fake(settings));
-  OK(driver_enter(d, 0));
-}
-
-static void end(void) {
-  OK(driver_leave(d, 0));
-  ck_assert_int_eq(d->fake("leaks"), 0);
-  ck_assert_int_eq(d->fake("faults"), 0);
-}
-
-static int64_t faults(void) {
-  const int64_t n = d->fake("faults");
-  d->fake("forgive");
-  return n;
-}
-
-static char *device_memory(int64_t n) {
-  void *p = NULL;
-  OK(d->alloc(&p, (size_t)n));
-  return p;
-}
-
-static char *pinned_memory(int64_t n) {
-  void *p = NULL;
-  OK(d->alloc_pinned(&p, (size_t)n, 0));
-  return p;
-}
-
-static void *new_stream(void) {
-  void *s = NULL;
-  OK(d->stream(&s, 1));
-  return s;
-}
-
-static void *kernel(const char *name) {
-  static void *module;
-  void *f = NULL;
-  if (!module) OK(d->load(&module, "ldg fake image"));
-  OK(d->function(&f, module, name));
-  return f;
-}
-
-static int launch(const char *name, unsigned grid, unsigned block, void *queue, own_args a) {
-  return d->launch(kernel(name), grid, 1, 1, block, 1, 1, 0, queue, (void *[]){ &a }, NULL);
-}
-
-static void unload(void) { /* the module of kernel() is the only object of these tests that is alive at their end */
-  ck_assert_int_eq(d->fake("leaks"), 1);
-  OK(driver_leave(d, 0));
-  ck_assert_int_eq(d->fake("faults"), 0);
-}
 
 /* ---- kernels ---- */
 
@@ -318,35 +253,6 @@ START_TEST(callbacks_do_not_call) {
 }
 END_TEST
 
-START_TEST(graphs) {
-  begin("patience -1");
-  char *p = device_memory(256), *host = pinned_memory(256), *s = new_stream();
-  void *graph = NULL, *exec = NULL;
-  kernel("ldg_d_own_fill"); /* no module is loaded while a stream is captured */
-  OK(d->begin_capture(s, 1));
-  OK(launch("ldg_d_own_fill", 1, 64, s, (own_args){ .dst = p, .n = 64, .value = 0x05050505 }));
-  OK(d->to_host(host, p, 256, s));
-  OK(d->end_capture(s, &graph));
-  OK(d->instantiate(&exec, graph, 0));
-  OK(d->graph_free(graph));
-  for (int turn = 0; turn < 3; turn++) {
-    memset(host, 0, 256);
-    OK(d->graph_launch(exec, s));
-    ck_assert_int_eq(host[255], 0);
-    OK(d->sync(s));
-    ck_assert_int_eq(host[255], 5);
-  }
-  OK(d->begin_capture(s, 0));
-  ck_assert_int_ne(d->sync(s), 0); /* breaks it */
-  ck_assert_int_ne(d->end_capture(s, &graph), 0);
-  OK(d->exec_free(exec));
-  OK(d->stream_free(s));
-  OK(d->free(p));
-  OK(d->free_pinned(host));
-  unload();
-}
-END_TEST
-
 /* ---- faults on demand, contexts, counts ---- */
 
 START_TEST(on_demand) {
@@ -477,110 +383,10 @@ START_TEST(questions) {
 }
 END_TEST
 
-/* ---- other processes ---- */
-
-typedef struct lines { int down[2], up[2]; } lines;
-
-static void send_to(int fd, const void *p, size_t n) { ck_assert_int_eq(write(fd, p, n), (int64_t)n); }
-static void receive(int fd, void *p, size_t n) { ck_assert_int_eq(read(fd, p, n), (int64_t)n); }
-
-/* Opens the owner's memory twice, copies its first half over its second, and waits for a word before it lets go. */
-static void importer(const lines *l) {
-  driver_ipc h;
-  void *p = NULL, *again = NULL;
-  receive(l->down[0], &h, sizeof h);
-  begin("");
-  OK(d->ipc_open(&p, h, 1));
-  OK(d->ipc_open(&again, h, 1));
-  ck_assert_ptr_eq(p, again);
-  OK(launch("ldg_d_own_wide", 1, 1, NULL, (own_args){ .dst = (char *)p + 16, .src = p }));
-  OK(d->sync(NULL));
-  OK(d->ipc_close(again));
-  send_to(l->up[1], "d", 1);
-  receive(l->down[0], &h, 1);
-  OK(d->ipc_close(p));
-  ck_assert_int_ne(d->ipc_close(p), 0);
-  ck_assert_int_eq(faults(), 1);
-  unload();
-  send_to(l->up[1], "c", 1);
-  exit(0);
-}
-
-START_TEST(two_processes) {
-  lines l;
-  OK(pipe(l.down));
-  OK(pipe(l.up));
-  const pid_t pid = fork();
-  ck_assert(pid >= 0);
-  if (!pid) importer(&l);
-  begin("");
-  char *p = device_memory(32), word, *host = pinned_memory(32);
-  void *mine = NULL;
-  driver_ipc h;
-  OK(d->ipc_get(&h, p + 20)); /* says nothing of the 20 */
-  ck_assert_int_eq(d->ipc_open(&mine, h, 1), INVALID_CONTEXT);
-  OK(d->fill(p, 3, 16, NULL));
-  OK(d->fill(p + 16, 4, 16, NULL));
-  OK(d->sync(NULL));
-  send_to(l.down[1], &h, sizeof h);
-  receive(l.up[0], &word, 1);
-  OK(d->to_host(host, p, 32, NULL));
-  OK(d->sync(NULL));
-  for (int i = 0; i < 32; i++) ck_assert_int_eq(host[i], 3);
-  send_to(l.down[1], "c", 1);
-  receive(l.up[0], &word, 1);
-  OK(d->free(p));
-  OK(d->free_pinned(host));
-  int status = 0;
-  ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-  ck_assert_int_eq(status, 0);
-  end();
-}
-END_TEST
-
-/* ... and where the owner frees what the other has open, the other may not use it. */
-static void late_importer(const lines *l) {
-  driver_ipc h;
-  void *p = NULL;
-  char word;
-  receive(l->down[0], &h, sizeof h);
-  begin("");
-  OK(d->ipc_open(&p, h, 1));
-  send_to(l->up[1], "o", 1);
-  receive(l->down[0], &word, 1);
-  OK(launch("ldg_d_own_wide", 1, 1, NULL, (own_args){ .dst = p, .src = p }));
-  ck_assert_int_eq(d->sync(NULL), ILLEGAL_ADDRESS);
-  exit((int)faults());
-}
-
-START_TEST(freed_by_its_owner) {
-  lines l;
-  OK(pipe(l.down));
-  OK(pipe(l.up));
-  const pid_t pid = fork();
-  ck_assert(pid >= 0);
-  if (!pid) late_importer(&l);
-  begin("");
-  char *p = device_memory(32), word;
-  driver_ipc h;
-  OK(d->ipc_get(&h, p));
-  send_to(l.down[1], &h, sizeof h);
-  receive(l.up[0], &word, 1);
-  OK(d->free(p));
-  ck_assert_int_eq(d->fake("orphans"), 1);
-  send_to(l.down[1], "f", 1);
-  int status = 0;
-  ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-  ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
-  end();
-}
-END_TEST
-
 int main(int argc, char **argv) {
   if (getenv("LADING_TEST_BACKEND")) backend = getenv("LADING_TEST_BACKEND");
   return CHECK_MAIN("fake", argc, argv, fills, barriers, missing_barrier, threads_that_leave, two_barriers, too_much_shared_memory, aligned_words,
                     over_the_end, memory_of_the_host, freed_memory,
                     memory_of_another_device, poison, copies_out_of_bounds, later, polled, events, callbacks_do_not_call,
-                    graphs, on_demand, failing_kernels, bad_launches, contexts, a_fault_ends_badly, children_have_nothing, questions,
-                    two_processes, freed_by_its_owner);
+                    on_demand, failing_kernels, bad_launches, contexts, a_fault_ends_badly, children_have_nothing, questions);
 }

@@ -1,78 +1,9 @@
 /* ipc: device memory of another process, by the public interface: one kernel moves straight between the layouts of both, what was
  * opened is found again, and memory that came where other memory was is not taken for it. Two processes, each with a driver of its
  * own: a parent that owns memory, a child that opens it. The device is a real one, or the stand-in of test/fake. */
-#include "random_types.h"
-#include "areas.h"
-#include <inttypes.h>
-#include <sys/prctl.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "ipc_sides.h"
 
 enum { BYTES = 1 << 16, ROUNDS = 40, MANY = 300, KEPT = 256 };
-#define OK(call) ck_assert_int_eq(call, LADING_OK)
-
-static devices v;
-static const lading_mem on_device = { LADING_MEM_DEVICE, 0 };
-
-/* ---- two processes that talk ---- */
-
-typedef struct line { int in, out; pid_t pid; } line;
-
-static void tell(const line *l, const void *p, size_t n) { ck_assert_int_eq(write(l->out, p, n), (int64_t)n); }
-static void hear(const line *l, void *p, size_t n) {
-  for (char *at = p; n;) {
-    const ssize_t got = read(l->in, at, n);
-    ck_assert_msg(got > 0, "the other process is gone");
-    at += got, n -= (size_t)got;
-  }
-}
-static void wait_for_other(const line *l) { char c; tell(l, "", 1), hear(l, &c, 1); } /* both come here */
-
-/* The child runs `part` and ends; both open the driver after the fork. */
-static line start(void (*part)(const line *l)) {
-  int down[2], up[2];
-  OK(pipe(down));
-  OK(pipe(up));
-  fflush(stdout);
-  const pid_t pid = fork();
-  ck_assert(pid >= 0);
-  line l = pid ? (line){ up[0], down[1], pid } : (line){ down[0], up[1], 0 };
-  close(pid ? up[1] : up[0]), close(pid ? down[0] : down[1]);
-  if (!pid) prctl(PR_SET_PDEATHSIG, SIGKILL);
-  v = devices_open();
-  if (pid) return l;
-  part(&l);
-  devices_close(&v);
-  exit(0);
-}
-
-static void finish(const line *l) {
-  int status = 0;
-  ck_assert_int_eq(waitpid(l->pid, &status, 0), l->pid);
-  ck_assert_int_eq(status, 0);
-  close(l->in), close(l->out);
-  devices_close(&v);
-}
-
-static int64_t count(const char *cuda, const char *hip) {
-  char text[64];
-  snprintf(text, sizeof text, "count %s", strcmp(v.backend, "hip") ? cuda : hip);
-  return devices_say(&v, text);
-}
-static int64_t opens(void) { return count("cuIpcOpenMemHandle", "hipIpcOpenMemHandle"); }
-static int64_t closes(void) { return count("cuIpcCloseMemHandle", "hipIpcCloseMemHandle"); }
-
-static lading_ipc exported(const void *at) {
-  lading_ipc token;
-  OK(lading_ipc_export(at, &token));
-  return token;
-}
-static char *opened(const lading_ipc *token) {
-  void *p = NULL;
-  OK(lading_ipc_open(token, &p));
-  return p;
-}
 
 /* ---- from the layout there to the layout here, and back ---- */
 
@@ -237,7 +168,56 @@ START_TEST(many_mappings) {
 }
 END_TEST
 
+/* Each device of the child has a mapping of its own; both are kept. */
+static void two_devices(const line *l) {
+  lading_ipc token;
+  hear(l, &token, sizeof token);
+  char *on[2];
+  int n;
+  OK(lading_device_count(v.backend, &n));
+  for (int turn = 0; n > 1 && turn < 3; turn++)
+    for (int i = 0; i < 2; i++) {
+      OK(driver_enter(v.d, i));
+      char *p = opened(&token);
+      if (turn) ck_assert_ptr_eq(p, on[i]);
+      on[i] = p;
+      OK(lading_ipc_close(p));
+      OK(driver_leave(v.d, i));
+    }
+  if (n > 1) ck_assert_ptr_ne(on[0], on[1]);
+  if (v.d->fake) ck_assert_int_eq(opens(), 2);
+  wait_for_other(l);
+}
+
+START_TEST(opened_once_a_device) {
+  const line l = start(two_devices);
+  area mine = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  const lading_ipc token = exported(mine.at);
+  tell(&l, &token, sizeof token);
+  wait_for_other(&l);
+  area_free(&mine);
+  finish(&l);
+}
+END_TEST
+
 /* ---- what cannot be opened ---- */
+
+/* A token of our own whose memory has gone, though something else is at its place. */
+START_TEST(of_our_own_that_was) {
+  void *p = NULL;
+  v = devices_open();
+  devices_say(&v, "reuse 1");
+  area a = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  const lading_ipc token = exported(a.at);
+  area_free(&a);
+  ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_DEVICE);
+  area b = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_DEVICE);
+  ck_assert_ptr_null(p);
+  area_free(&b);
+  devices_close(&v);
+}
+END_TEST
 
 START_TEST(of_our_own) {
   v = devices_open();
@@ -267,20 +247,6 @@ START_TEST(not_exported) {
   devices_close(&v);
 }
 END_TEST
-
-static void refuser(const line *l) {
-  lading_ipc token;
-  void *p = NULL;
-  hear(l, &token, sizeof token);
-  rng r = rng_of(5);
-  for (int i = 0; i < 2000; i++) { /* whatever the bytes are: an error, or memory that is there */
-    lading_ipc bad = token;
-    if (i % 2) for (size_t k = 0; k < sizeof bad; k++) bad.bytes[k] = (unsigned char)rng_next(&r);
-    else bad.bytes[rng_in(&r, 0, 55)] ^= (unsigned char)rng_in(&r, 1, 255);
-    if (lading_ipc_open(&bad, &p) == LADING_OK) OK(lading_ipc_close(p));
-  }
-  wait_for_other(l);
-}
 
 START_TEST(bad_tokens) {
   const line l = start(refuser);
@@ -312,6 +278,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc", argc, argv, moves, opened_once, memory_that_came_back, many_mappings, of_our_own, not_exported, bad_tokens,
-                    freed_before);
+  return CHECK_MAIN("ipc", argc, argv, moves, opened_once, memory_that_came_back, many_mappings, opened_once_a_device, of_our_own, of_our_own_that_was,
+                    not_exported, bad_tokens, freed_before);
 }

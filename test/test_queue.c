@@ -42,6 +42,50 @@ START_TEST(a_table_is_made_once) {
 }
 END_TEST
 
+/* Ranges of a transpose: whole iterations in squares, in a launch of their own; the ends in another one. With the outermost stride odd,
+ * iterations begin at addresses of every kind, and words are bytes. */
+static void check_squares(const char *type, int64_t lo, int64_t hi, int64_t launches) {
+  cargo c = cargo_new(type, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  char *want = malloc((size_t)c.mem.n);
+  lading_work w = pack_work(&c);
+  w.lo = lo, w.hi = c.n - hi;
+  count_from_here();
+  OK(lading_enqueue(v.q, &w, NULL));
+  called("LaunchKernel", launches);
+  OK(lading_pack(c.type, 1, c.mem.copy, want, w.lo, w.hi));
+  area_pull(&c.packed); /* has other bytes behind the range */
+  OK(lading_queue_sync(v.q));
+  memcpy(want + (w.hi - w.lo), c.packed.copy + (w.hi - w.lo), (size_t)(lo + hi));
+  area_pull(&c.packed);
+  ck_assert(!memcmp(want, c.packed.copy, (size_t)c.n));
+  memcpy(want, c.mem.copy, (size_t)c.mem.n);
+  area_fill(&c.packed, 7);
+  OK(lading_unpack(c.type, 1, want, c.packed.copy, w.lo, w.hi));
+  w = (lading_work){ .kind = LADING_WORK_UNPACK, .dst_type = c.type, .dst_count = 1, .dst = c.mem.at, .src = c.packed.at, .lo = w.lo, .hi = w.hi,
+                     .src_mem = w.dst_mem, .dst_mem = w.src_mem };
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  area_pull(&c.mem);
+  ck_assert(!memcmp(want, c.mem.copy, (size_t)c.mem.n));
+  free(want);
+  cargo_free(&c);
+}
+
+START_TEST(ranges_of_transposes) {
+  static const char flat[] = "(repeat 500 8 (repeat 400 4000 (bytes 8)))", deep[] = "(repeat 5 513600 (repeat 160 8 (repeat 400 1280 (bytes 8))))",
+                    odd[] = "(repeat 5 513601 (repeat 160 8 (repeat 400 1280 (bytes 8))))";
+  v = devices_open();
+  if (!TEST_TSAN) { /* where each thread of a block would be one of the system */
+    check_squares(flat, 12344, 6789, 2);
+    check_squares(flat, 3200, 3200, 1);   /* whole iterations */
+    check_squares(flat, 700000, 0, 1);    /* too little is left of it */
+    check_squares(flat, 12345, 0, 1);     /* words that are bytes: the packed side begins inside of one */
+    check_squares(deep, 8, 7, 2), check_squares(odd, 512000, 1, 1);
+  }
+  devices_close(&v);
+}
+END_TEST
+
 START_TEST(contiguous_is_one_copy) {
   v = devices_open();
   cargo c = cargo_new("contiguous(300,double)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
@@ -390,7 +434,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, contiguous_is_one_copy, unknown_kinds_take_one_query_each,
+  return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, ranges_of_transposes, contiguous_is_one_copy, unknown_kinds_take_one_query_each,
                     context_stays, kinds_are_told, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs, calls_that_fail,
                     no_memory, device_lost, threads, waiting_holds_up_nobody);
 }

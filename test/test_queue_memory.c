@@ -1,6 +1,7 @@
 /* queue: the memory of its own that it needs: tables that come and go, pinned chunks, the ways to pinned memory; and memory of several
  * kinds in one type. */
 #include "cargos.h"
+#include "base_model.h"
 #include "queue.h"
 #include "../backends/device/site.h"
 
@@ -169,6 +170,107 @@ END_TEST
 START_TEST(staged) { check_path("staged", 1); }
 END_TEST
 
+/* ---- ways between layouts ---- */
+
+/* Blocks of 3 and of 4 ints: each layout is loops, but they have none in common. */
+static void copied(int64_t launched, int64_t allocated) {
+  cargo a = cargo_new("vector(400,3,5,int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE), b = cargo_new("vector(300,4,7,int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_mem there = { LADING_MEM_DEVICE, 0 };
+  char *want = malloc((size_t)b.mem.n);
+  for (int64_t lo = 4; lo < (TEST_TSAN ? 5 : 50); lo += 7) {
+    const lading_work w = { .kind = LADING_WORK_COPY, .src_type = a.type, .src_count = 1, .src = a.mem.at, .dst_type = b.type, .dst_count = 1, .dst = b.mem.at,
+                            .lo = lo, .hi = a.n - 2 * lo, .src_mem = there, .dst_mem = there };
+    area_fill(&b.mem, (uint64_t)lo);
+    memcpy(want, b.mem.copy, (size_t)b.mem.n);
+    OK(lading_copy(a.type, 1, a.mem.copy, b.type, 1, want, w.lo, w.hi));
+    OK(lading_enqueue(v.q, &w, NULL)); /* trees get their tables */
+    count_from_here();
+    OK(lading_enqueue(v.q, &w, NULL));
+    called("LaunchKernel", launched), called("MemAllocAsync", allocated), called("MemFreeAsync", allocated);
+    OK(lading_queue_sync(v.q));
+    area_pull(&b.mem);
+    ck_assert(!memcmp(want, b.mem.copy, (size_t)b.mem.n));
+  }
+  free(want);
+  cargo_free(&a), cargo_free(&b);
+}
+
+static void by_model(int64_t down_a_tree, int64_t launched, int64_t allocated) {
+  ldg_model m = ldg_model_builtin();
+  v = devices_open();
+  for (int i = 0; i < LDG_MODEL_SIDES * LDG_MODEL_STRIDES * LDG_MODEL_BLOCKS; i++)
+    m.kernel[LDG_MODEL_TREE * LDG_MODEL_SIDES * LDG_MODEL_STRIDES * LDG_MODEL_BLOCKS + i] = down_a_tree;
+  ldg_model_use(&m);
+  copied(launched, allocated);
+  ldg_model_use(NULL);
+  devices_close(&v);
+}
+
+/* What was packed in between before is recorded: there it goes directly, by the trees that it did not need until then. */
+START_TEST(packed_then_recorded) {
+  ldg_model m = ldg_model_builtin();
+  v = devices_open();
+  for (int64_t i = 0; i < COUNT_OF(m.kernel); i++) m.kernel[i] = i < LDG_MODEL_TREE * COUNT_OF(m.kernel) / LDG_MODEL_KERNELS ? 1 : 1000000;
+  ldg_model_use(&m);
+  lading_queue *q;
+  void *graph = NULL, *exec = NULL;
+  cargo a = cargo_new("vector(400,3,5,int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE), b = cargo_new("vector(300,4,7,int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_mem there = { LADING_MEM_DEVICE, 0 };
+  const lading_work w = { .kind = LADING_WORK_COPY, .src_type = a.type, .src_count = 1, .src = a.mem.at, .dst_type = b.type, .dst_count = 1, .dst = b.mem.at,
+                          .hi = a.n, .src_mem = there, .dst_mem = there };
+  OK(lading_queue_wrap(v.backend, v.stream, &q));
+  OK(lading_enqueue(q, &w, NULL));
+  OK(lading_queue_sync(q));
+  ck_assert_int_eq(v.d->begin_capture(v.stream, 0), 0);
+  OK(lading_enqueue(q, &w, NULL));
+  ck_assert_int_eq(v.d->end_capture(v.stream, &graph), 0);
+  ck_assert_int_eq(v.d->instantiate(&exec, graph, 0), 0);
+  area_fill(&a.mem, 5), area_fill(&b.mem, 6);
+  OK(lading_copy(a.type, 1, a.mem.copy, b.type, 1, b.mem.copy, 0, a.n));
+  char *want = memcpy(malloc((size_t)b.mem.n), b.mem.copy, (size_t)b.mem.n);
+  ck_assert_int_eq(v.d->graph_launch(exec, v.stream), 0);
+  ck_assert_int_eq(v.d->sync(v.stream), 0);
+  area_pull(&b.mem);
+  ck_assert(!memcmp(want, b.mem.copy, (size_t)b.mem.n));
+  ck_assert_int_eq(v.d->exec_free(exec), 0);
+  ck_assert_int_eq(v.d->graph_free(graph), 0);
+  free(want);
+  lading_queue_free(q);
+  cargo_free(&a), cargo_free(&b);
+  ldg_model_use(NULL);
+  devices_close(&v);
+}
+END_TEST
+
+START_TEST(direct_where_trees_are_cheap) { by_model(1, 1, 0); }
+END_TEST
+START_TEST(packed_where_trees_are_dear) { by_model(1000000, 2, 1); }
+END_TEST
+
+static void by_force(const char *force, int64_t launched, int64_t allocated) {
+  setenv("LADING_FORCE", force, 1);
+  v = devices_open();
+  copied(launched, allocated);
+  devices_close(&v);
+}
+START_TEST(forced_direct) { by_force("direct", 1, 0); }
+END_TEST
+START_TEST(forced_packed) { by_force("device", 2, 1); }
+END_TEST
+
+/* The words of each way, and why. */
+START_TEST(explained) {
+  static const char *const lines[] = { "into memory of the device: device, one kernel", "into pinned memory: ", "one-shot", "staged", "into such a layout elsewhere", ": direct, since" };
+  char text[4000];
+  v = devices_open();
+  lading_type *t = parsed(LISTED);
+  ck_assert_int_gt(lading_explain(t, 1000, text, sizeof text), 0);
+  for (int64_t i = 0; i < COUNT_OF(lines); i++) ck_assert_msg(strstr(text, lines[i]), "%s is not in %s", lines[i], text);
+  lading_type_free(t);
+  devices_close(&v);
+}
+END_TEST
+
 /* ---- members here and there ---- */
 
 static const char *address_of(char *buf, const area *a, int64_t at) { return sprintf(buf, "%lld", (long long)(intptr_t)(a->at + at)), buf; }
@@ -235,5 +337,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_memory", argc, argv, tables_come_and_go, room_when_there_is_none, both_tables_of_a_copy, gone_with_host_under_way, room_with_host_under_way,
-                    kinds_without_a_context, one_shot, staged, members_of_several_kinds, through_chunks);
+                    kinds_without_a_context, one_shot, staged, direct_where_trees_are_cheap, packed_where_trees_are_dear, forced_direct, forced_packed, packed_then_recorded,
+                    explained, members_of_several_kinds, through_chunks);
 }

@@ -1,5 +1,5 @@
 /* Fused launches: a page of cargos travels to the device, and one kernel runs it. */
-#include "site.h"
+#include "graph.h"
 
 /* cudaErrorStreamCapture..., hipErrorStreamCapture... */
 enum { LDG_CAPTURE_FIRST = 900, LDG_CAPTURE_LAST = 908 };
@@ -22,7 +22,10 @@ static int allocate(const ldg_driver *d, int64_t words, ldg_fuser *out) {
 int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out) {
   int e = ldg_site_enter(l->site);
   if (!e) {
+    const int mode = ldg_driver_relax(l->site->driver);
     e = allocate(l->site->driver, words, out);
+    if (!e) out->graphs = ldg_graphs_open(l->site->driver);
+    ldg_driver_restore(l->site->driver, mode);
     ldg_site_leave(l->site);
   }
   return ldg_device_error(e);
@@ -30,25 +33,39 @@ int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out) {
 
 void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f) {
   const ldg_driver *d = l->site->driver;
-  if (ldg_site_enter(l->site)) return;
-  d->stream_sync(l->stream);
+  const bool entered = ldg_site_alive(l->site) && ldg_site_enter(l->site) == 0;
+  const int mode = entered ? ldg_driver_relax(d) : 0;
+  if (entered) d->stream_sync(l->stream);
+  ldg_graphs_close(f->graphs, entered);
+  if (!entered) return;
   d->memory_free(f->there), d->pinned_free(f->page);
+  ldg_driver_restore(d, mode);
   ldg_site_leave(l->site);
 }
 
 static int64_t used(int64_t n) { return (int64_t)offsetof(ldg_fused_page, cargo) + n * (int64_t)sizeof(ldg_cargo); }
 
-int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles, bool reduces) {
-  const ldg_site *s = l->site;
-  ldg_fused_page *const there = (ldg_fused_page *)(uintptr_t)f->there + page;
-  ldg_fused_args args = { tiles, n, there };
-  void *params[] = { &args }, *const kernel = s->kernel[reduces ? LDG_KERNEL_FUSED_REDUCE : LDG_KERNEL_FUSED];
-  int e = ldg_site_enter(s);
+typedef struct fused { const ldg_site *site; const ldg_fuser *fuser; const ldg_fused_launch *what; } fused;
+
+/* In the context. */
+static int enqueue(void *arg, void *stream) {
+  const fused *f = arg;
+  const ldg_site *s = f->site;
+  const ldg_fused_launch *w = f->what;
+  ldg_fused_page *const there = (ldg_fused_page *)(uintptr_t)f->fuser->there + w->page;
+  ldg_fused_args args = { w->tiles, w->cargos, there };
+  void *params[] = { &args }, *const kernel = s->kernel[w->reduces ? LDG_KERNEL_FUSED_REDUCE : LDG_KERNEL_FUSED];
+  const int e = s->vendor->copy(s->driver, there, &f->fuser->page[w->page], (size_t)used(w->cargos), stream);
+  return e ? e : s->driver->launch(kernel, (unsigned)ldg_min(w->tiles, GRID_MAX), 1, 1, BLOCK, 1, 1, 0, stream, params, NULL);
+}
+
+int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *what) {
+  fused job = { l->site, f, what };
+  int e = ldg_site_enter(l->site);
   if (e) return ldg_device_error(e);
-  e = s->vendor->copy(s->driver, there, &f->page[page], (size_t)used(n), l->stream);
-  if (!e) e = s->driver->launch(kernel, (unsigned)ldg_min(tiles, GRID_MAX), 1, 1, BLOCK, 1, 1, 0, l->stream, params, NULL);
+  e = ldg_graphs_run(f->graphs, l->stream, what, enqueue, &job);
   atomic_store(&l->since, 0); /* the tables of this page have their launch: they may go when it is done */
-  ldg_site_leave(s);
+  ldg_site_leave(l->site);
   return ldg_device_error(e);
 }
 
@@ -56,12 +73,14 @@ int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_
 static bool is_capture(int e) { return e >= LDG_CAPTURE_FIRST && e <= LDG_CAPTURE_LAST; }
 
 int ldg_device_look(ldg_lane *l, bool *recorded, bool *idle) {
-  int e = ldg_site_enter(l->site);
+  int e = idle && !ldg_site_alive(l->site) ? LDG_NO_CONTEXT : ldg_site_enter(l->site);
   if (e) return ldg_device_error(e);
   const bool yes = ldg_lane_recorded(l); /* then nobody may ask more */
   if (recorded) *recorded = yes;
   if (idle) {
+    const int mode = ldg_driver_relax(l->site->driver);
     e = yes ? LDG_NOT_READY : l->site->driver->stream_query(l->stream);
+    ldg_driver_restore(l->site->driver, mode);
     *idle = e == 0;
   }
   ldg_site_leave(l->site);

@@ -1,14 +1,14 @@
-/* Memory of other processes. A token is the handle of a whole allocation and the offset in it; what is open is found by who
- * allocated it, where, and which of the allocations at that place it was. */
-#include "site.h"
+/* Memory of other processes. A token is a handle of a whole allocation, one of several routes, and the offset in it; what is open is found by who
+ * allocated it, where, which of the allocations at that place it was, its handle, and the context that it was opened in. */
+#include "ipc.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPEN_MAX = 256, MAGIC = 0x4349444c }; /* mappings kept that nobody uses */
+enum { OPEN_MAX = 256, MAGIC = 0x4449444c }; /* mappings kept that nobody uses */
 
 typedef struct owner { uint64_t pid, space, base, buffer; } owner;
-typedef struct token { uint32_t magic, device; char vendor[8]; owner from; uint64_t offset; ldg_ipc_handle handle; } token;
+typedef struct token { uint32_t magic; uint16_t device; char vendor; uint8_t route; owner from; uint64_t offset, bytes; ldg_ipc_handle handle; } token;
 _Static_assert(sizeof(token) <= sizeof(lading_ipc), "a token fits");
 
 /* Opened once, in the context that was current then, however many use it. The process's own memory is not mapped a second time. */
@@ -16,7 +16,10 @@ typedef struct mapping {
   ldg_lru_link link;       /* first */
   ldg_vendor *vendor;
   owner from;
-  void *context;           /* NULL: our own */
+  int route;
+  ldg_ipc_handle handle;
+  ldg_context context;
+  bool ours;
   ldg_address at;
   uint64_t bytes;
   int64_t users;
@@ -36,29 +39,37 @@ static bool same_place(const owner *a, const owner *b) { return a->pid == b->pid
 static bool same_owner(const owner *a, const owner *b) { return same_place(a, b) && a->buffer == b->buffer; }
 
 /* What follows needs a current context: that of the caller, or else the primary one of the device, until context_pop. */
-static int enter(const ldg_driver *d, int ordinal, void **context) {
-  int device, e = d->context_get(context);
-  if (!e && !*context) {
-    e = d->device_get(&device, ordinal);
-    if (!e) e = d->context_retain(context, device);
-  }
-  return e ? e : d->context_push(*context);
+typedef struct visit { ldg_context context; int mode; } visit;
+static int enter(ldg_vendor *v, int ordinal, visit *out) {
+  void *at;
+  int e = v->driver.context_get(&at);
+  if (!e && !at) e = ldg_site_primary(v, ordinal, &at);
+  if (!e) e = v->driver.context_push(at);
+  if (!e) *out = (visit){ ldg_driver_context(&v->driver, at), ldg_driver_relax(&v->driver) };
+  return e;
 }
 
-static int leave(const ldg_driver *d, int e) {
+static int leave(ldg_vendor *v, const visit *in, int e) {
   void *was;
-  d->context_pop(&was);
+  ldg_driver_restore(&v->driver, in->mode);
+  v->driver.context_pop(&was);
   return e;
 }
 
 /* ---- export ---- */
 
-/* 0, or an error of the driver; *kind 0 for what it does not know. */
-static int facts_of(ldg_vendor *v, ldg_address at, int *kind, int *device, int *exportable, uint64_t *buffer) {
-  int facts[] = { v->fact_kind, v->fact_device, v->fact_buffer, v->fact_exportable };
-  void *values[] = { kind, device, buffer, exportable };
-  *kind = 0, *device = 0, *exportable = 1, *buffer = 0;
-  return ldg_site_facts(v, v->fact_exportable ? 4 : 3, facts, values, at);
+typedef struct facts { int kind, device, exportable, types; uint64_t buffer; } facts; /* types: of handles, of memory that is not exportable */
+
+/* 0, or an error of the driver; kind 0 for what it does not know. */
+static int facts_of(ldg_vendor *v, ldg_address at, facts *out) {
+  int asked[] = { v->fact_kind, v->fact_device, v->fact_buffer, v->fact_exportable, v->fact_types };
+  void *values[] = { &out->kind, &out->device, &out->buffer, &out->exportable, &out->types };
+  uint64_t types = 0;
+  *out = (facts){ .exportable = 1 };
+  values[4] = &types; /* room for either width */
+  const int e = ldg_site_facts(v, v->fact_types ? 5 : v->fact_exportable ? 4 : 3, asked, values, at);
+  out->types = (int)types;
+  return e;
 }
 
 /* Copies of the driver that are not of a stream must not be overtaken by readers elsewhere. */
@@ -68,32 +79,32 @@ static void set_ordered(const ldg_driver *d, ldg_address base) {
   if (d->pointer_set) ((function *)d->pointer_set)(&yes, 6, base);
 }
 
-static int fill(const ldg_driver *d, const void *at, uint64_t buffer, token *t) {
+static int fill(ldg_vendor *v, const void *at, const facts *f, token *t) {
+  const ldg_driver *d = &v->driver;
   size_t bytes;
   ldg_address base;
-  int e = d->memory_range(&base, &bytes, (uintptr_t)at);
-  if (!e) e = d->ipc_get(&t->handle, base);
+  int route = LDG_IPC_LEGACY, e = ldg_device_error(d->memory_range(&base, &bytes, (uintptr_t)at));
+  if (e) return e;
+  e = f->exportable ? ldg_device_error(d->ipc_get(&t->handle, base)) : ldg_virtual_export(v, base, f->types, &route, &t->handle);
   if (e) return e;
   set_ordered(d, base);
-  t->from = ourselves(base, buffer), t->offset = (uintptr_t)at - base;
-  return 0;
+  t->from = ourselves(base, f->buffer), t->offset = (uintptr_t)at - base, t->bytes = bytes, t->route = (uint8_t)route;
+  return LADING_OK;
 }
 
 int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out) {
   ldg_vendor *v = ldg_device_vendor(dev);
-  const ldg_driver *d = ldg_device_driver(v);
-  int kind, device, exportable;
-  uint64_t buffer;
-  void *context;
-  token t = { .magic = MAGIC };
-  if (!d) return LADING_ERR_DEVICE;
-  int e = facts_of(v, (uintptr_t)at, &kind, &device, &exportable, &buffer);
-  if (!e && (kind != v->kind_device || !exportable)) return LADING_ERR_UNSUPPORTED;
-  if (!e) e = enter(d, device, &context);
-  if (!e) e = leave(d, fill(d, at, buffer, &t));
+  facts f;
+  visit in;
+  token t = { .magic = MAGIC, .vendor = v->name[0] };
+  if (!ldg_device_driver(v)) return LADING_ERR_DEVICE;
+  int e = facts_of(v, (uintptr_t)at, &f);
+  if (!e && f.kind != v->kind_device) return LADING_ERR_UNSUPPORTED;
+  if (!e) e = enter(v, f.device, &in);
   if (e) return ldg_device_error(e);
-  strcpy(t.vendor, v->name);
-  t.device = (uint32_t)device;
+  e = leave(v, &in, fill(v, at, &f, &t));
+  if (e) return e;
+  t.device = (uint16_t)f.device;
   memset(out, 0, sizeof *out);
   memcpy(out, &t, sizeof t);
   return LADING_OK;
@@ -101,55 +112,86 @@ int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out
 
 /* ---- open ---- */
 
+/* What a reset has taken is not closed again. */
 static void unmap(mapping *m) {
   const ldg_driver *d = &m->vendor->driver;
-  if (m->context && d->context_push(m->context) == 0) leave(d, d->ipc_close(m->at));
+  void *was;
+  const bool there = !m->ours && ldg_context_same(m->context, ldg_driver_context(d, m->context.at));
+  if (there && d->context_push(m->context.at) == 0) {
+    if (m->route == LDG_IPC_LEGACY) d->ipc_close(m->at);
+    else ldg_virtual_close(d, m->at, m->bytes);
+    d->context_pop(&was);
+  }
   ldg_lru_remove(&mappings, &m->link);
   ldg_free(m);
 }
 
-/* Unused ones that are in the way: of the same place, and the oldest when there are too many. */
-static void make_room(const owner *from) {
+/* Of memory that was there before. */
+static bool is_outdated(const mapping *m, const token *t) {
+  return same_place(&m->from, &t->from) && (m->from.buffer != t->from.buffer || memcmp(&m->handle, &t->handle, sizeof t->handle));
+}
+
+/* Unused ones that are in the way, and the oldest when there are too many. */
+static void make_room(const token *t) {
   for (ldg_lru_link *k = mappings.oldest, *next; k; k = next) {
     mapping *m = (mapping *)k;
     next = k->newer;
-    if (m->users || !(same_place(&m->from, from) || unused > OPEN_MAX)) continue;
+    if (m->users || !(is_outdated(m, t) || unused > OPEN_MAX)) continue;
     unused--;
     unmap(m);
   }
 }
 
-static mapping *find(const ldg_vendor *v, const owner *from) {
-  for (ldg_lru_link *k = mappings.newest; k; k = k->older)
-    if (((mapping *)k)->vendor == v && same_owner(&((mapping *)k)->from, from)) return (mapping *)k;
-  return NULL;
+static bool is_of(const mapping *m, const ldg_vendor *v, const token *t, ldg_context context) {
+  return m->vendor == v && m->route == t->route && same_owner(&m->from, &t->from) && !memcmp(&m->handle, &t->handle, sizeof t->handle) &&
+         ldg_context_same(m->context, context);
 }
 
-/* Memory of our own is where it is. */
-static int map(mapping *m, const token *t, bool ours) {
-  const ldg_driver *d = &m->vendor->driver;
-  void *context;
+static mapping *find(const ldg_vendor *v, const token *t, ldg_context context) {
+  ldg_lru_link *k = mappings.newest;
+  while (k && !is_of((mapping *)k, v, t, context)) k = k->older;
+  return (mapping *)k;
+}
+
+/* Memory of our own is where it is, if it is what the token is of: at its place may be another allocation by now. */
+static int map_ours(mapping *m) {
+  facts f;
   size_t bytes = 0;
-  int e = enter(d, (int)t->device, &context);
-  if (e) return e;
-  if (!ours) e = d->ipc_open(&m->at, t->handle, LDG_IPC_LAZY_PEER);
-  const bool opened = !e && !ours;
+  int e = facts_of(m->vendor, m->from.base, &f);
+  if (!e && (f.kind != m->vendor->kind_device || f.buffer != m->from.buffer)) return LADING_ERR_DEVICE;
+  if (!e) e = m->vendor->driver.memory_range(&m->at, &bytes, m->at);
+  m->bytes = bytes;
+  return ldg_device_error(e);
+}
+
+static int map_legacy(mapping *m) {
+  const ldg_driver *d = &m->vendor->driver;
+  size_t bytes = 0;
+  int e = d->ipc_open(&m->at, m->handle, LDG_IPC_LAZY_PEER);
+  const bool opened = !e;
   if (!e) e = d->memory_range(&m->at, &bytes, m->at);
   if (e && opened) d->ipc_close(m->at);
-  m->context = ours ? NULL : context, m->bytes = bytes;
-  return leave(d, e);
+  m->bytes = bytes;
+  return ldg_device_error(e);
 }
 
-static int make(ldg_vendor *v, const token *t, mapping **out) {
+static int map(mapping *m) {
+  if (m->ours) return map_ours(m);
+  if (m->route == LDG_IPC_LEGACY) return map_legacy(m);
+  if (m->from.space != pid_space()) return LADING_ERR_UNSUPPORTED; /* its number is another process's here */
+  return ldg_virtual_open(m->vendor, m->route, (pid_t)m->from.pid, &m->handle, m->bytes, &m->at);
+}
+
+static int make(ldg_vendor *v, const token *t, ldg_context context, mapping **out) {
   const owner self = ourselves(t->from.base, t->from.buffer);
   mapping *m = ldg_alloc(sizeof *m);
   if (!m) return LADING_ERR_NOMEM;
-  *m = (mapping){ .vendor = v, .from = t->from, .at = t->from.base };
-  make_room(&t->from);
-  const int e = map(m, t, same_owner(&self, &t->from));
+  *m = (mapping){ .vendor = v, .from = t->from, .route = t->route, .handle = t->handle, .context = context, .at = t->from.base, .bytes = t->bytes, .ours = same_owner(&self, &t->from) };
+  make_room(t);
+  const int e = map(m);
   if (e) {
     ldg_free(m);
-    return ldg_device_error(e);
+    return e;
   }
   ldg_lru_add(&mappings, &m->link);
   unused++;
@@ -157,9 +199,9 @@ static int make(ldg_vendor *v, const token *t, mapping **out) {
   return LADING_OK;
 }
 
-static int find_or_make(ldg_vendor *v, const token *t, void **out) {
-  mapping *m = find(v, &t->from);
-  const int e = m ? LADING_OK : make(v, t, &m);
+static int find_or_make(ldg_vendor *v, const token *t, ldg_context context, void **out) {
+  mapping *m = find(v, t, context);
+  const int e = m ? LADING_OK : make(v, t, context, &m);
   if (e) return e;
   if (t->offset >= m->bytes) return LADING_ERR_FORMAT;
   if (m->users++ == 0) unused--;
@@ -173,11 +215,14 @@ int ldg_device_ipc_open(const ldg_device *dev, const lading_ipc *from, void **ou
   token t;
   if (!ldg_device_driver(v)) return LADING_ERR_DEVICE;
   memcpy(&t, from, sizeof t);
-  if (t.magic != MAGIC || strncmp(t.vendor, v->name, sizeof t.vendor) || (int64_t)t.device >= v->devices) return LADING_ERR_FORMAT;
+  if (t.magic != MAGIC || t.vendor != v->name[0] || t.route >= LDG_IPC_ROUTES || (int)t.device >= v->devices) return LADING_ERR_FORMAT;
+  visit in;
+  int e = ldg_device_error(enter(v, (int)t.device, &in));
+  if (e) return e;
   pthread_mutex_lock(&lock);
-  const int e = find_or_make(v, &t, out);
+  e = find_or_make(v, &t, in.context, out);
   pthread_mutex_unlock(&lock);
-  return e;
+  return leave(v, &in, e);
 }
 
 /* ---- close ---- */
@@ -192,7 +237,7 @@ int ldg_device_ipc_close(const ldg_device *dev, void *at) {
   }
   if (k && --((mapping *)k)->users == 0) {
     unused++;
-    if (!((mapping *)k)->context) unused--, unmap((mapping *)k); /* our own costs nothing */
+    if (((mapping *)k)->ours) unused--, unmap((mapping *)k); /* our own costs nothing */
   }
   pthread_mutex_unlock(&lock);
   return k ? LADING_OK : LADING_ERR_ARG;

@@ -61,7 +61,9 @@ int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out) {
   const int e = enter(l);
   if (e) return e;
   const bool recorded = ldg_lane_recorded(l); /* a graph that allocates cannot run twice at a time */
-  const int d = leave(l, recorded ? 0 : alloc(&at, (size_t)bytes, l->stream));
+  const int mode = ldg_driver_relax(l->site->driver), made = recorded ? 0 : alloc(&at, (size_t)bytes, l->stream);
+  ldg_driver_restore(l->site->driver, mode);
+  const int d = leave(l, made);
   if (!d) *out = (char *)(uintptr_t)at;
   return recorded ? LADING_ERR_UNSUPPORTED : d;
 }
@@ -88,8 +90,12 @@ int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg) {
 }
 
 int ldg_device_sync(ldg_lane *l) {
+  const ldg_driver *d = l->site->driver;
   const int e = enter(l);
-  return e ? e : leave(l, l->site->driver->stream_sync(l->stream));
+  if (e) return e;
+  const int mode = ldg_driver_relax(d), done = d->stream_sync(l->stream);
+  ldg_driver_restore(d, mode);
+  return leave(l, done);
 }
 
 /* ---- marks ---- */
@@ -114,7 +120,9 @@ int ldg_device_passed(const ldg_lane *l, const ldg_watch *w, bool wait, bool *do
   const ldg_driver *d = l->site->driver;
   int e = ldg_site_enter(l->site);
   if (e) return ldg_device_error(e);
+  const int mode = ldg_driver_relax(d);
   e = wait ? d->event_sync(w->event) : d->event_query(w->event);
+  ldg_driver_restore(d, mode);
   ldg_site_leave(l->site);
   *done = e == 0;
   return ldg_device_error(!wait && e == LDG_NOT_READY ? 0 : e);

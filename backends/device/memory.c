@@ -5,8 +5,9 @@
 
 /* ---- kinds ---- */
 
-static lading_mem mem_of(const ldg_vendor *v, int kind, int managed, int device) {
-  if (kind == 0) return (lading_mem){ LADING_MEM_HOST, -1 };
+/* Registered memory that the device has at another address is memory of the host: kernels are given the host's. */
+static lading_mem mem_of(const ldg_vendor *v, int kind, int managed, int device, bool apart) {
+  if (kind == 0 || (apart && !managed && kind != v->kind_device)) return (lading_mem){ LADING_MEM_HOST, -1 };
   return (lading_mem){ managed ? LADING_MEM_MANAGED : kind == v->kind_device ? LADING_MEM_DEVICE : LADING_MEM_PINNED, device };
 }
 
@@ -14,9 +15,9 @@ static lading_mem mem_of(const ldg_vendor *v, int kind, int managed, int device)
 static int facts_in(ldg_vendor *v, unsigned n, int *facts, void **values, ldg_address at) {
   const ldg_driver *d = &v->driver;
   const ldg_site *s = atomic_load(&v->sites);
-  void *context = s ? s->context : NULL, *was;
-  int device, e = s ? 0 : d->device_get(&device, 0);
-  if (!s && !e) e = d->context_retain(&context, device);
+  while (s && !ldg_site_alive(s)) s = s->next;
+  void *context = s ? s->context.at : NULL, *was;
+  int e = s ? 0 : ldg_site_primary(v, 0, &context);
   if (!e) e = d->context_push(context);
   if (e) return e;
   e = d->pointer_facts(n, facts, values, at);
@@ -33,14 +34,15 @@ int ldg_device_query(const ldg_device *dev, const ldg_lane *l, const void *at, l
   ldg_vendor *v = ldg_device_vendor(dev);
   const ldg_driver *d = ldg_device_driver(v);
   int kind = 0, managed = 0, device = -1;
-  int facts[] = { v->fact_kind, v->fact_managed, v->fact_device };
-  void *values[] = { &kind, &managed, &device };
-  int e = !d ? 0 : l ? ldg_site_enter(l->site) : ldg_site_facts(v, 3, facts, values, (uintptr_t)at);
+  ldg_address there = 0;
+  int facts[] = { v->fact_kind, v->fact_managed, v->fact_device, v->fact_address };
+  void *values[] = { &kind, &managed, &device, &there };
+  int e = !d ? 0 : l ? ldg_site_enter(l->site) : ldg_site_facts(v, 4, facts, values, (uintptr_t)at);
   if (l && !e) {
-    e = d->pointer_facts(3, facts, values, (uintptr_t)at);
+    e = d->pointer_facts(4, facts, values, (uintptr_t)at);
     ldg_site_leave(l->site);
   }
-  if (!e) *out = mem_of(v, kind, managed, device);
+  if (!e) *out = mem_of(v, kind, managed, device, there != (uintptr_t)at);
   return ldg_device_error(e);
 }
 
@@ -52,7 +54,9 @@ static int make_chunk(ldg_site *s, char **out) {
   void *at;
   int e = ldg_site_enter(s);
   if (e) return ldg_device_error(e);
+  const int mode = ldg_driver_relax(s->driver);
   e = s->driver->pinned_alloc(&at, LDG_CHUNK_BYTES, LDG_PINNED_PORTABLE | LDG_PINNED_MAPPED);
+  ldg_driver_restore(s->driver, mode);
   ldg_site_leave(s);
   if (!e) *out = at;
   return ldg_device_error(e);
@@ -63,7 +67,9 @@ static int look_at(ldg_lane *l) {
   int e = ldg_site_enter(l->site);
   if (e) return ldg_device_error(e);
   const bool recorded = ldg_lane_recorded(l);
+  const int mode = ldg_driver_relax(l->site->driver);
   e = recorded ? 0 : l->site->driver->stream_query(l->stream);
+  ldg_driver_restore(l->site->driver, mode);
   ldg_site_leave(l->site);
   return recorded ? LADING_ERR_UNSUPPORTED : ldg_device_error(e == LDG_NOT_READY ? 0 : e);
 }

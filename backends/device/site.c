@@ -13,7 +13,7 @@ static int load_kernels(ldg_site *s) {
   return ldg_device_error(e);
 }
 
-static int make_site(ldg_vendor *v, void *context, ldg_site **out) {
+static int make_site(ldg_vendor *v, ldg_context context, ldg_site **out) {
   ldg_site *s = ldg_alloc(sizeof *s);
   if (!s) return LADING_ERR_NOMEM;
   memset(s, 0, sizeof *s);
@@ -30,17 +30,34 @@ static int make_site(ldg_vendor *v, void *context, ldg_site **out) {
 }
 
 int ldg_site_find(ldg_vendor *v, void *context, ldg_site **out) {
+  const ldg_context named = ldg_driver_context(&v->driver, context);
   int e = LADING_OK;
   pthread_mutex_lock(&lock);
   ldg_site *s = atomic_load(&v->sites);
-  while (s && s->context != context) s = s->next;
+  while (s && !ldg_context_same(s->context, named)) s = s->next;
   if (!s) {
-    e = make_site(v, context, &s);
+    e = make_site(v, named, &s);
     if (!e) s->next = atomic_load(&v->sites), atomic_store(&v->sites, s);
   }
   pthread_mutex_unlock(&lock);
   *out = s;
   return e;
+}
+
+bool ldg_site_alive(const ldg_site *s) { return ldg_context_same(s->context, ldg_driver_context(s->driver, s->context.at)); }
+
+/* Who retains a context that was reset gets a new one, whose first reference is kept again. */
+int ldg_site_primary(ldg_vendor *v, int ordinal, void **out) {
+  const ldg_driver *d = &v->driver;
+  int device, e = d->device_get(&device, ordinal);
+  if (!e) e = d->context_retain(out, device);
+  if (e || ordinal >= LDG_CONTEXTS_HELD) return e;
+  const ldg_context now = ldg_driver_context(d, *out);
+  pthread_mutex_lock(&lock);
+  const bool again = ldg_context_same(v->held[ordinal], now);
+  v->held[ordinal] = now;
+  pthread_mutex_unlock(&lock);
+  return again ? d->context_release(device) : 0;
 }
 
 /* ---- lanes ---- */
@@ -74,39 +91,35 @@ static int make_lane(ldg_vendor *v, void *context, void *stream, bool own, ldg_l
 static int lane_in(ldg_vendor *v, void *context, void *stream, bool own, ldg_lane **out) {
   int e = ldg_device_error(v->driver.context_push(context));
   if (e) return e;
+  const int mode = ldg_driver_relax(&v->driver);
   e = make_lane(v, context, stream, own, out);
+  ldg_driver_restore(&v->driver, mode);
   v->driver.context_pop(&context);
   return e;
 }
 
-static int primary(const ldg_driver *d, int ordinal, void **context) {
-  int device;
-  const int e = d->device_get(&device, ordinal);
-  return ldg_device_error(e ? e : d->context_retain(context, device));
-}
-
 int ldg_device_create(const ldg_device *dev, int device, ldg_lane **out) {
   ldg_vendor *v = ldg_device_vendor(dev);
-  const ldg_driver *d = ldg_device_driver(v);
   void *context;
-  if (!d) return LADING_ERR_DEVICE;
+  if (!ldg_device_driver(v)) return LADING_ERR_DEVICE;
   if (device < 0 || device >= v->devices) return LADING_ERR_ARG;
-  const int e = primary(d, device, &context);
+  const int e = ldg_device_error(ldg_site_primary(v, device, &context));
   return e ? e : lane_in(v, context, NULL, true, out);
 }
 
-/* The default streams (0, 1 and 2 by value) are those of the current context. */
+/* The default streams (0 and 1 by value) are those of the current context. */
+enum { DEFAULT_LAST = 1, DEFAULT_PER_THREAD };
 static int context_of(ldg_vendor *v, void *stream, void **out) {
-  const ldg_driver *d = &v->driver;
-  if ((uintptr_t)stream > 2 && v->context_of) return ldg_device_error(v->context_of(d, stream, out));
-  const int e = ldg_device_error(d->context_get(out));
-  return e || *out ? e : primary(d, 0, out);
+  if ((uintptr_t)stream > DEFAULT_LAST && v->context_of) return ldg_device_error(v->context_of(v, stream, out));
+  const int e = v->driver.context_get(out);
+  return ldg_device_error(e || *out ? e : ldg_site_primary(v, 0, out));
 }
 
 int ldg_device_wrap(const ldg_device *dev, void *stream, ldg_lane **out) {
   ldg_vendor *v = ldg_device_vendor(dev);
   void *context;
   if (!ldg_device_driver(v)) return LADING_ERR_DEVICE;
+  if ((uintptr_t)stream == DEFAULT_PER_THREAD) return LADING_ERR_UNSUPPORTED; /* as many streams as threads use the queue: no order */
   const int e = context_of(v, stream, &context);
   return e ? e : lane_in(v, context, stream, false, out);
 }
@@ -122,7 +135,8 @@ static void unlink_lane(ldg_lane *l) {
 
 void ldg_device_destroy(ldg_lane *l) {
   const ldg_driver *d = l->site->driver;
-  const bool entered = ldg_site_enter(l->site) == 0;
+  const bool entered = ldg_site_alive(l->site) && ldg_site_enter(l->site) == 0;
+  const int mode = ldg_driver_relax(d);
   if (entered && l->tables && !ldg_lane_recorded(l)) ldg_site_leave_lane(l);
   unlink_lane(l); /* nobody waits for it from here on */
   if (entered) {
@@ -131,5 +145,6 @@ void ldg_device_destroy(ldg_lane *l) {
     if (l->own) d->stream_destroy(l->stream);
     ldg_site_leave(l->site);
   }
+  ldg_driver_restore(d, mode);
   ldg_free(l);
 }

@@ -19,7 +19,8 @@ struct ldg_site {
   ldg_site *next;
   ldg_vendor *vendor;
   const ldg_driver *driver;
-  void *context, *module, *kernel[LDG_KERNELS];
+  ldg_context context;
+  void *module, *kernel[LDG_KERNELS];
   int device;
   pthread_mutex_t lock;              /* of tables and lanes; callbacks of the driver never take it, since it is held while one waits for streams */
   void *upload;                      /* a stream for tables, NULL until there is one; it also waits for lanes that are gone */
@@ -47,10 +48,13 @@ struct ldg_lane {
   int64_t mark[LDG_MARKS];
 };
 
+/* The primary context of a device, of which no reference is the caller's. An error of the driver. */
+int ldg_site_primary(ldg_vendor *v, int ordinal, void **out);
+bool ldg_site_alive(const ldg_site *s); /* nobody has reset its context */
 /* The site of a context, which is current; NULL: the driver refuses the kernels, or there is no memory. */
 int ldg_site_find(ldg_vendor *v, void *context, ldg_site **out);
 /* Around calls of the driver, so that the caller's context stays what it is. Returns an error of the driver. */
-static inline int ldg_site_enter(const ldg_site *s) { return s->driver->context_push(s->context); }
+static inline int ldg_site_enter(const ldg_site *s) { return s->driver->context_push(s->context.at); }
 static inline void ldg_site_leave(const ldg_site *s) { void *was; s->driver->context_pop(&was); }
 
 bool ldg_lane_recorded(const ldg_lane *l);       /* into a graph; in its context */
@@ -83,7 +87,7 @@ void ldg_device_watch(const ldg_lane *l, int64_t n, ldg_watch *out);
 int ldg_device_passed(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done);
 int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out);
 void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f);
-int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, int page, int64_t n, int64_t tiles, bool reduces);
+int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *what);
 int ldg_device_look(ldg_lane *l, bool *recorded, bool *idle);
 int ldg_device_ipc_export(const ldg_device *d, const void *at, lading_ipc *out);
 int ldg_device_ipc_open(const ldg_device *d, const lading_ipc *token, void **out);

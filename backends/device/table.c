@@ -114,7 +114,11 @@ static int find_or_make(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_tab
   int e = LADING_OK;
   *out = *place_of(l->site, id);
   if (*out) ldg_lru_use(&l->site->tables, &(*out)->link);
-  else e = recorded ? LADING_ERR_DEVICE : make(l->site, id, bytes, fill, arg, out);
+  else {
+    const int mode = ldg_driver_relax(l->site->driver);
+    e = recorded ? LADING_ERR_DEVICE : make(l->site, id, bytes, fill, arg, out);
+    ldg_driver_restore(l->site->driver, mode);
+  }
   if (!e) (*out)->kept |= recorded, note_request(l, *out);
   return e;
 }

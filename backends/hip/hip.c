@@ -15,12 +15,12 @@ static int copy(const ldg_driver *d, void *dst, const void *src, size_t n, void 
 }
 
 /* A stream says its device, if the runtime is new enough; else the current context is taken. */
-static int context_of(const ldg_driver *d, void *stream, void **context) {
+static int context_of(ldg_vendor *v, void *stream, void **context) {
   typedef int function(void *stream, int *device);
   int device;
-  if (!d->stream_context) return d->context_get(context);
-  const int e = ((function *)d->stream_context)(stream, &device);
-  return e ? e : d->context_retain(context, device);
+  if (!v->driver.stream_context) return v->driver.context_get(context);
+  const int e = ((function *)v->driver.stream_context)(stream, &device);
+  return e ? e : ldg_site_primary(v, device, context);
 }
 
 /* ROCm's push makes the device of the context the thread's, and its pop leaves it so: what was the device before is put back here. */
@@ -53,10 +53,11 @@ static bool adapt(ldg_driver *d, void *library) {
 
 static ldg_vendor vendor = {
   .name = "hip", .libraries = libraries, .image = ldg_hip_image, .copy = copy, .context_of = context_of, .adapt = adapt,
-  .fact_kind = 2, .fact_managed = 8, .fact_device = 9, .fact_buffer = 7, .fact_exportable = 10, .kind_host = 1, .kind_device = 2,
+  .fact_kind = 2, .fact_address = 3, .fact_managed = 8, .fact_device = 9, .fact_buffer = 7, .fact_exportable = 10, .kind_host = 1, .kind_device = 2,
   .names = {
     .init = "hipInit", .device_count = "hipGetDeviceCount", .device_get = "hipDeviceGet",
-    .context_retain = "hipDevicePrimaryCtxRetain", .context_push = "hipCtxPushCurrent", .context_pop = "hipCtxPopCurrent",
+    .context_retain = "hipDevicePrimaryCtxRetain", .context_release = "hipDevicePrimaryCtxRelease",
+    .thread_capture = "hipThreadExchangeStreamCaptureMode", .context_push = "hipCtxPushCurrent", .context_pop = "hipCtxPopCurrent",
     .context_get = "hipCtxGetCurrent", .context_device = "hipCtxGetDevice",
     .module_load = "hipModuleLoadData", .module_function = "hipModuleGetFunction", .launch = "hipModuleLaunchKernel",
     .memory_alloc = "hipMalloc", .memory_free = "hipFree", .memory_range = "hipMemGetAddressRange", .memory_copy = "hipMemcpyAsync",
@@ -68,6 +69,9 @@ static ldg_vendor vendor = {
     .event_create = "hipEventCreateWithFlags", .event_record = "hipEventRecord", .event_query = "hipEventQuery", .event_sync = "hipEventSynchronize",
     .event_destroy = "hipEventDestroy", .pointer_facts = "hipDrvPointerGetAttributes", .pointer_set = "hipPointerSetAttribute",
     .ipc_get = "hipIpcGetMemHandle", .ipc_open = "hipIpcOpenMemHandle", .ipc_close = "hipIpcCloseMemHandle",
+    .capture_begin = "hipStreamBeginCapture", .capture_end = "hipStreamEndCapture", .graph_instantiate = "hipGraphInstantiateWithFlags",
+    .graph_launch = "hipGraphLaunch", .graph_free = "hipGraphDestroy", .exec_free = "hipGraphExecDestroy",
+    .event_elapsed = "hipEventElapsedTime",
   },
 };
 

@@ -146,11 +146,23 @@ static void prepare_varlist(ldg_job *j, int which) {
 }
 static void varlist_prepare(ldg_job *j) { prepare_varlist(j, j->nest.list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC); }
 
-static const char *lists_why_not(const ldg_nest *n) {
+static const char *only_both_listed(const ldg_nest *n) {
   if (!n->at2) return "not both sides are listed";
   return n->list == LDG_LIST_SRC ? NULL : "the first list is that of the destination";
 }
-static void lists_prepare(ldg_job *j) { prepare_varlist(j, LDG_VAR_BOTH); }
+static const char *lists_why_not(const ldg_nest *n) {
+  if (only_both_listed(n)) return only_both_listed(n);
+  if (n->psum) return "the blocks differ in length";
+  return n->at4 && n->at2_4 ? NULL : "offsets of more than 4 bytes";
+}
+static ldg_run *lists_kernel(const ldg_nest *n, int row) { return kernels()->block[row].both[n->span > FAR_SPAN]; }
+static void lists_prepare(ldg_job *j) { prepare_blocks(j, lists_kernel); }
+
+static const char *varlists_why_not(const ldg_nest *n) {
+  if (only_both_listed(n)) return only_both_listed(n);
+  return n->psum ? NULL : "the blocks are of one length";
+}
+static void varlists_prepare(ldg_job *j) { prepare_varlist(j, LDG_VAR_BOTH); }
 
 /* The lanes to shuffle by: single bytes where the machine can, since they take any nest. LDG_LANES: none. Found once. */
 static int shuffle_lanes(void) {
@@ -189,7 +201,8 @@ static const ldg_strategy table[] = {
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, ldg_cost_varlist, varlist_prepare },
-  { "lists", "from listed places to listed places, blocks that differ in length", lists_why_not, ldg_cost_varlist, lists_prepare },
+  { "lists", "from listed places to listed places, blocks of one length", lists_why_not, ldg_cost_list, lists_prepare },
+  { "varlists", "from listed places to listed places, blocks that differ in length", varlists_why_not, ldg_cost_varlist, varlists_prepare },
 };
 
 /* ---- reductions ---- */

@@ -183,6 +183,7 @@ typedef struct recipe { const char *name; void (*make)(const int64_t *p, workloa
 static const recipe large[] = {
   { "MILC 16 16 16 16", milc, { 16, 16, 16, 16 } },   { "MILC 32 32 16 16", milc, { 32, 32, 16, 16 } },
   { "WRF_y 2x2", wrf_y, { 32, 65, 52, 23 } },         { "WRF_y 3 x wider", wrf_y, { 96, 65, 52, 69 } },
+  { "WRF_y 10 x wider", wrf_y, { 320, 65, 52, 230 } },
   { "NAS_MG_y 258", mg_y, { 258, 130, 130 } },        { "NAS_MG_y 514", mg_y, { 514, 258, 258 } },
   { "NAS_MG_z 258", mg_z, { 258, 130, 130 } },        { "NAS_MG_z 514", mg_z, { 514, 258, 258 } },
   { "stencil 256 z", stencil, { 256, 0 } },           { "stencil 256 y", stencil, { 256, 1 } },

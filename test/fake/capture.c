@@ -6,17 +6,24 @@
 
 enum { MODE_GLOBAL, MODE_THREAD, MODE_RELAXED };
 static _Thread_local char me;
+static _Thread_local int my_mode; /* what this thread wants to know of the captures of others */
 
 static int broken(fake_graph *g) {
   g->broken = true;
   return E_CAPTURE;
 }
 
+/* Calls that may make a device wait are refused to threads that did not say they know what they do. */
+static bool bans(const fake_graph *g) {
+  if (g->mode == MODE_RELAXED || my_mode == MODE_RELAXED) return false;
+  return g->thread == (uintptr_t)&me || (g->mode == MODE_GLOBAL && my_mode == MODE_GLOBAL);
+}
+
 int fake_capture_forbids(const char *what, fake_stream *s) {
-  if (s) return s->capture ? broken(s->capture) : E_OK;
+  if (s && s->capture) return broken(s->capture);
   for (fake_stream *o = NULL; (o = fake_find(A_STREAM, o));) {
     fake_graph *g = o->capture;
-    if (!g || g->mode == MODE_RELAXED || (g->mode == MODE_THREAD && g->thread != (uintptr_t)&me)) continue;
+    if (!g || !bans(g)) continue;
     broken(g);
     return fake_fault(E_CAPTURE, "%s while a stream is captured", what);
   }
@@ -62,6 +69,13 @@ FAKE(cuStreamBeginCapture_v2, hipStreamBeginCapture, CURRENT, (void *handle, int
   return E_OK;
 }
 
+FAKE(cuThreadExchangeStreamCaptureMode, hipThreadExchangeStreamCaptureMode, INIT, (int *mode), (mode)) {
+  const int was = my_mode;
+  if (*mode < MODE_GLOBAL || *mode > MODE_RELAXED) return E_VALUE;
+  my_mode = *mode, *mode = was;
+  return E_OK;
+}
+
 FAKE(cuStreamEndCapture, hipStreamEndCapture, CURRENT, (void *handle, fake_graph **out), (handle, out)) {
   int err = E_OK;
   fake_stream *s = fake_stream_here(handle, &err);
@@ -69,8 +83,10 @@ FAKE(cuStreamEndCapture, hipStreamEndCapture, CURRENT, (void *handle, fake_graph
   if (!s) return err;
   fake_graph *g = s->capture;
   if (!g || !s->origin) return E_VALUE;
+  bool unjoined = false;
   for (fake_stream *o = NULL; (o = fake_find(A_STREAM, o));)
-    if (o->capture == g) o->capture = NULL, o->origin = false;
+    if (o->capture == g) unjoined |= o->unjoined, o->capture = NULL, o->origin = o->unjoined = false;
+  if (unjoined) return graph_free(g), E_UNJOINED;
   if (g->broken) return graph_free(g), E_CAPTURE_BROKEN;
   *out = g;
   return E_OK;
@@ -106,7 +122,9 @@ FAKE(cuGraphLaunch, hipGraphLaunch, CURRENT, (fake_graph *exec, void *handle), (
   if (!fake_is(exec, AN_EXEC)) return fake_fault(E_HANDLE, "%p is no executable graph", (void *)exec);
   for (const fake_command *c = exec->first; c && !err; c = c->next) {
     if (c->what == DO_MARK) continue; /* of events that were recorded meanwhile */
-    err = fake_push_taken(s, fake_command_copy(c));
+    fake_command *new = fake_command_copy(c);
+    new->takes = c == exec->first ? fake_set.graph_takes : 0;
+    err = fake_push_taken(s, new);
   }
   return err;
 }

@@ -91,13 +91,14 @@ int fake_leave(int err) {
 typedef struct setting { const char *name; int64_t *value; } setting;
 static const setting settings[] = {
   { "room", &fake_set.room }, { "devices", &fake_set.devices }, { "version", &fake_set.version }, { "patience", &fake_set.patience },
-  { "late", &fake_set.late }, { "reuse", &fake_set.reuse },
+  { "late", &fake_set.late }, { "reuse", &fake_set.reuse }, { "apart", &fake_set.apart },
+  { "launch-takes", &fake_set.launch_takes }, { "graph-takes", &fake_set.graph_takes },
 };
 
 static int64_t reset(void) {
   for (fake_call *c = calls; c; c = c->next) c->count = c->fail_in = 0;
   any_fail_in = fake_set.kernel_fail_in = fake_set.lost = 0;
-  fake_set.pageable = fake_set.orphans = 0;
+  fake_set.pageable = fake_set.orphans = fake_set.launch_takes = fake_set.graph_takes = 0;
   return 0;
 }
 
@@ -222,7 +223,9 @@ FAKE(cuDeviceGetAttribute, hipDeviceGetAttribute, INIT, (int *value, int attribu
 }
 
 FAKE(cuDevicePrimaryCtxRetain, hipDevicePrimaryCtxRetain, INIT, (void **context, int device), (context, device)) {
+  static unsigned long long ids;
   if (!device_exists(device)) return E_DEVICE;
+  if (!primary[device].id) primary[device].id = ++ids;
   primary[device].retained++;
   *context = &primary[device];
   return E_OK;
@@ -232,6 +235,14 @@ FAKE(cuDevicePrimaryCtxRelease_v2, hipDevicePrimaryCtxRelease, INIT, (int device
   if (!device_exists(device)) return E_DEVICE;
   if (!primary[device].retained) return fake_fault(E_CONTEXT, "a primary context is released that nobody holds");
   primary[device].retained--;
+  return E_OK;
+}
+
+/* All there is goes, whoever holds it; who retains it next finds a new one at the same address. */
+FAKE(cuDevicePrimaryCtxReset_v2, hipDevicePrimaryCtxReset, INIT, (int device), (device)) {
+  if (!device_exists(device)) return E_DEVICE;
+  fake_streams_reset(&primary[device]), fake_memory_reset(&primary[device]);
+  primary[device] = (fake_context){ .device = device };
   return E_OK;
 }
 
@@ -268,6 +279,15 @@ FAKE(cuCtxPopCurrent_v2, hipCtxPopCurrent, INIT, (fake_context **context), (cont
   if (context) *context = stack.at[stack.n];
   return E_OK;
 }
+
+#ifndef FAKE_HIP
+FAKE(cuCtxGetId, , INIT, (const fake_context *context, unsigned long long *id), (context, id)) {
+  if (!context) context = fake_current();
+  if (!context || !context_exists(context)) return E_CONTEXT;
+  *id = context->id;
+  return E_OK;
+}
+#endif
 
 FAKE(cuCtxSetCurrent, hipCtxSetCurrent, INIT, (fake_context *context), (context)) {
   if (context && !context_exists(context)) return fake_fault(E_CONTEXT, "no such context is made current");

@@ -36,7 +36,7 @@
 enum {
   E_OK = 0, E_VALUE = 1, E_MEMORY = 2, E_NOT_INIT = 3, E_NO_DEVICE = 100, E_DEVICE = 101, E_IMAGE = 200, E_CONTEXT = 201, E_MAP = 205,
   E_HANDLE = 400, E_NOT_FOUND = 500, E_NOT_READY = 600, E_ADDRESS = 700, E_RESOURCES = 701, E_ALREADY_MAPPED = 712, E_NOT_MAPPED = 713,
-  E_MISALIGNED = 716, E_LAUNCH = 719, E_NOT_PERMITTED = 800, E_CAPTURE = 900, E_CAPTURE_BROKEN = 901, E_IMPLICIT = 906,
+  E_MISALIGNED = 716, E_LAUNCH = 719, E_NOT_PERMITTED = 800, E_CAPTURE = 900, E_CAPTURE_BROKEN = 901, E_UNJOINED = 904, E_IMPLICIT = 906,
   E_UNKNOWN = 999,
 };
 
@@ -79,7 +79,7 @@ int fake_fault(int err, const char *format, ...) __attribute__((format(printf, 2
 
 /* ---- settings: control.h ---- */
 typedef struct fake_settings {
-  int64_t devices, version, room, patience, late, reuse, kernel_fail_in, pageable, orphans;
+  int64_t devices, version, room, patience, late, reuse, apart, kernel_fail_in, pageable, orphans, launch_takes, graph_takes;
   int kernel_fail_with, lost;
   uint64_t random;
 } fake_settings;
@@ -93,18 +93,20 @@ void fake_changed(void);
 /* ---- contexts ---- */
 enum { FAKE_DEVICES = 4 };
 typedef struct fake_stream fake_stream;
-typedef struct fake_context { int device, retained, error; fake_stream *null; } fake_context;
+typedef struct fake_context { int device, retained, error; unsigned long long id; fake_stream *null; } fake_context; /* id: a reset makes it another one */
 fake_context *fake_current(void);
 fake_context *fake_primary(int device);
 
 /* ---- live objects: streams, events, modules ... are found before they are believed ---- */
-typedef enum fake_kind { A_STREAM, AN_EVENT, A_MODULE, A_GRAPH, AN_EXEC, FAKE_KINDS } fake_kind;
+typedef enum fake_kind { A_STREAM, AN_EVENT, A_MODULE, A_GRAPH, AN_EXEC, A_PIECE, FAKE_KINDS } fake_kind;
 typedef struct fake_object { fake_kind kind; fake_context *context; struct fake_object *next; } fake_object;
 void *fake_new(fake_kind kind, size_t size);           /* zeros, in the current context */
 void fake_drop(void *object);
 bool fake_is(const void *object, fake_kind kind);
 void *fake_find(fake_kind kind, void *after);          /* the first one, or the next */
 int64_t fake_live(fake_kind kind);
+void fake_streams_reset(fake_context *c);                /* all that a context has, by kind */
+void fake_memory_reset(fake_context *c);
 
 /* ---- memory ---- */
 typedef enum fake_memory { MEMORY_NONE, MEMORY_DEVICE, MEMORY_PINNED, MEMORY_REGISTERED, MEMORY_MANAGED } fake_memory;
@@ -114,7 +116,8 @@ typedef struct fake_range {
   uintptr_t base;          /* what the caller has; device memory is never accessible there */
   int64_t size, real;      /* real: added to an address, where the bytes are */
   fake_memory memory;
-  bool pool;               /* of the stream-ordered allocator: no legacy IPC */
+  bool pool;               /* of the stream-ordered allocator, or mapped from pieces: no legacy IPC */
+  int types;               /* of handles that a piece may be exported by */
   bool doomed;             /* a free is queued */
   int opened;              /* how often, if it came from another process */
   fake_context *context;
@@ -150,7 +153,7 @@ typedef struct fake_fill { char *p; unsigned char value; int64_t n; } fake_fill;
 typedef struct fake_command {
   fake_what what;
   uint64_t number;          /* of all streams */
-  int64_t since;            /* ns */
+  int64_t since, takes;     /* ns; takes: that the clock of devices goes forward */
   union {
     fake_launch launch; fake_copy copy; fake_fill fill; fake_mark *mark; uintptr_t free;
     struct { void (*run)(void *); void *data; } call;
@@ -163,7 +166,7 @@ struct fake_stream {
   fake_command *first, **end;
   int64_t late;             /* so many queries more say that it is not ready */
   struct fake_graph *capture; /* recorded, not run */
-  bool origin;
+  bool origin, unjoined;    /* unjoined: the capture has work of it that the origin does not wait for */
 };
 typedef struct fake_graph {
   fake_object object;
@@ -190,7 +193,7 @@ void fake_mark_drop(fake_mark *m);
 int64_t fake_now(void);
 
 /* ---- captures ---- */
-int fake_capture_forbids(const char *what, fake_stream *s); /* E_OK or why not; breaks the capture. s NULL: any unsafe call */
+int fake_capture_forbids(const char *what, fake_stream *s); /* E_OK or why not; breaks captures. s: which the call is about, or NULL */
 bool fake_capture_implicit(const fake_stream *s);
 int fake_record(fake_graph *g, fake_command *c);
 

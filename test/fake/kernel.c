@@ -90,7 +90,8 @@ FAKE(cuLaunchKernel, hipModuleLaunchKernel, CURRENT,
   if (!params || extra) return fake_fault(E_VALUE, "arguments of a launch that are no list of pointers");
   void *args = malloc(f->kernel->args_size);
   memcpy(args, params[0], f->kernel->args_size);
-  return fake_push(s, (fake_command){ .what = DO_LAUNCH, .launch = { f->kernel, gx, bx, args, s->object.context->device } });
+  return fake_push(s, (fake_command){ .what = DO_LAUNCH, .takes = fake_set.launch_takes,
+                                      .launch = { f->kernel, gx, bx, args, s->object.context->device } });
 }
 
 int fake_kernel_run(const fake_launch *l) {

@@ -7,9 +7,11 @@
  * between threads.
  */
 #define _GNU_SOURCE
+#undef _FORTIFY_SOURCE /* which takes jumps from stack to stack for mistakes */
 #include "fake.h"
 #include "../../genkernels/device.h"
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +34,21 @@ enum { NO_SYNC = 1 };
 
 enum { LANES = LDG_BLOCK_MAX, STACK = 256 << 10, SHARED_MAX = 48 << 10, NAMES = 32, DIRT = 0xcb };
 
+/* Where a stack goes on. To switch contexts is to ask the kernel for the mask of signals each time: that takes ten times as long as a jump,
+ * but the sanitizers know nothing else. */
+#if FAKE_ASAN || FAKE_TSAN
+typedef ucontext_t place;
+#define SWITCH(from, to) swapcontext(from, to)
+#else
+typedef struct place { jmp_buf at; } place;
+#define SWITCH(from, to)                                \
+  do {                                                  \
+    if (!_setjmp((from)->at)) _longjmp((to)->at, 1);    \
+  } while (0)
+#endif
+
 typedef struct lane {
-  ucontext_t context;
+  place here, top;         /* top: where it begins */
   char *stack;
   void *sanitizer;         /* of this lane, while it rests */
   uint32_t tid;
@@ -47,7 +62,7 @@ static lane lanes[LANES];
 static struct {
   const fake_launch *launch;
   void (*body)(const void *);
-  ucontext_t context;      /* of who runs the block */
+  place here;              /* of who runs the block */
   void *sanitizer, *stack;
   size_t stack_size;
   lane *now;
@@ -93,7 +108,7 @@ static void to_scheduler(lane *l, bool ends) {
 #if FAKE_TSAN
   __tsan_switch_to_fiber(block.sanitizer, NO_SYNC);
 #endif
-  swapcontext(&l->context, &block.context);
+  SWITCH(&l->here, &block.here);
   sanitizer_arrives(l->sanitizer, true);
 }
 
@@ -106,13 +121,14 @@ static void resume(lane *l) {
 #endif
   void *kept = NULL;
   sanitizer_leaves(&kept, l->stack, STACK);
-  swapcontext(&block.context, &l->context);
+  SWITCH(&block.here, &l->here);
   sanitizer_arrives(kept, false);
 }
 
 /* ---- a lane ---- */
 
-static void next_thread(lane *l) {
+/* Not inlined: a lane may go on in another thread of the process, where this is somewhere else. */
+static __attribute__((noinline)) void next_thread(lane *l) {
   l->phase = 0;
   l->tid = block.down ? block.launch->block - 1 - block.begun : block.begun;
   block.begun++;
@@ -133,8 +149,38 @@ static void lane_main(void) {
   to_scheduler(l, true);
 }
 
+static void stack_context(ucontext_t *c, char *stack, void (*run)(void)) {
+  getcontext(c);
+  c->uc_stack.ss_sp = stack, c->uc_stack.ss_size = STACK, c->uc_link = NULL;
+  makecontext(c, run, 0);
+}
+
+#if FAKE_ASAN || FAKE_TSAN
+static void at_top(lane *l, bool fresh) {
+  (void)fresh;
+#if FAKE_ASAN
+  __asan_unpoison_memory_region(l->stack + FAKE_PAGE, STACK - FAKE_PAGE); /* frames of a thread that was stopped */
+#endif
+  stack_context(&l->here, l->stack, lane_main);
+}
+#else
+static ucontext_t maker;
+static lane *made;
+static void lane_first(void) {
+  if (_setjmp(made->top.at)) lane_main();
+  setcontext(&maker);
+}
+static void at_top(lane *l, bool fresh) {
+  ucontext_t c;
+  made = l;
+  if (fresh) stack_context(&c, l->stack, lane_first), swapcontext(&maker, &c);
+  l->here = l->top;
+}
+#endif
+
 static bool lane_begin(lane *l) {
-  if (!l->stack) {
+  const bool fresh = !l->stack;
+  if (fresh) {
     l->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (l->stack == MAP_FAILED) return l->stack = NULL, false;
     mprotect(l->stack, FAKE_PAGE, PROT_NONE);
@@ -142,13 +188,8 @@ static bool lane_begin(lane *l) {
     l->sanitizer = __tsan_create_fiber(0);
 #endif
   }
-#if FAKE_ASAN
-  __asan_unpoison_memory_region(l->stack + FAKE_PAGE, STACK - FAKE_PAGE); /* frames of a thread that was stopped */
-#endif
-  getcontext(&l->context);
-  l->context.uc_stack.ss_sp = l->stack, l->context.uc_stack.ss_size = STACK, l->context.uc_link = NULL;
+  at_top(l, fresh);
   l->waits = false;
-  makecontext(&l->context, lane_main, 0);
   return true;
 }
 
@@ -260,6 +301,7 @@ static void look_up(const void *p, size_t size, bool writes) {
     stop(fake_fault(E_ADDRESS, "%s uses memory at %p that its owner freed", block.launch->kernel->name, p));
   if (r->memory == MEMORY_DEVICE && r->context->device != block.launch->device)
     stop(fake_fault(E_ADDRESS, "%s runs on device %d and uses memory of device %d at %p", block.launch->kernel->name, block.launch->device, r->context->device, p));
+  if (r->memory == MEMORY_REGISTERED && fake_set.apart) forbidden(p, size, writes, NULL);
   recent[1] = recent[0];
   recent[0].base = r->base, recent[0].size = r->size, recent[0].real = r->real, recent[0].generation = r->opened ? -1 : fake_generation;
 }

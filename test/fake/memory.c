@@ -235,17 +235,27 @@ FAKE(cuMemGetAddressRange_v2, hipMemGetAddressRange, CURRENT, (void **base, size
   return E_OK;
 }
 
+void fake_memory_reset(fake_context *c) {
+  for (fake_range *r = fake_range_first(); r < fake_range_end();)
+    if (r->context == c && !r->opened) fake_range_free(r);
+    else r++;
+}
+
 /* ---- questions about a pointer ---- */
 
 enum { ASK_CONTEXT = 1, ASK_TYPE, ASK_DEVICE_POINTER, ASK_HOST_POINTER, ASK_SYNC = 6, ASK_ID, ASK_MANAGED, ASK_DEVICE, ASK_LEGACY, ASK_START,
-       ASK_SIZE };
+       ASK_SIZE, ASK_TYPES = 14 };
+
+/* Where the device has registered memory at an address of its own. */
+static const int64_t APART = (int64_t)1 << 45;
+static bool is_apart(const fake_range *r) { return r->memory == MEMORY_REGISTERED && fake_set.apart; }
 
 static int64_t answer(const fake_range *r, int attribute, const void *p) {
   const bool device = r->memory == MEMORY_DEVICE;
   switch (attribute) {
     case ASK_CONTEXT: return r->pool ? 0 : (int64_t)(uintptr_t)r->context;
     case ASK_TYPE: return device || r->memory == MEMORY_MANAGED ? 2 : 1;
-    case ASK_DEVICE_POINTER: return (int64_t)(uintptr_t)p;
+    case ASK_DEVICE_POINTER: return (int64_t)(uintptr_t)p + (is_apart(r) ? APART : 0);
     case ASK_HOST_POINTER: return device ? 0 : (int64_t)(uintptr_t)p;
     case ASK_ID: return (int64_t)r->id;
     case ASK_MANAGED: return r->memory == MEMORY_MANAGED;
@@ -253,6 +263,7 @@ static int64_t answer(const fake_range *r, int attribute, const void *p) {
     case ASK_LEGACY: return device && !r->pool;
     case ASK_START: return (int64_t)r->base;
     case ASK_SIZE: return r->size;
+    case ASK_TYPES: return r->types;
     default: return 0;
   }
 }
@@ -299,7 +310,7 @@ char *fake_bytes(const void *p, int64_t n, const char *what) {
 }
 
 int64_t fake_leaks(bool say) {
-  static const char *const names[] = { "streams", "events", "modules", "graphs", "executable graphs" };
+  static const char *const names[] = { "streams", "events", "modules", "graphs", "executable graphs", "pieces of memory" };
   static const char *const memories[] = { "", "device", "pinned", "registered", "managed" };
   int64_t n = ranges_n;
   for (const fake_range *r = fake_range_first(); say && r < fake_range_end(); r++)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static uint64_t numbers;
+static int64_t taken; /* ns that the clock of devices is ahead */
 static pthread_t impatient;
 static bool impatient_runs;
 
@@ -100,7 +101,7 @@ static int run(fake_stream *s, fake_command *c) {
       char *p = fake_bytes(c->fill.p, c->fill.n, "a fill");
       return p ? memset(p, c->fill.value, (size_t)c->fill.n), E_OK : E_ADDRESS;
     }
-    case DO_MARK: return c->mark->done = true, c->mark->when = fake_now(), E_OK;
+    case DO_MARK: return c->mark->done = true, c->mark->when = fake_now() + taken, E_OK;
     case DO_AWAIT: return E_OK;
     case DO_CALL: return call_out(s, c);
     case DO_FREE: return free_range(c->free), E_OK;
@@ -126,6 +127,7 @@ static bool may_run(const fake_stream *s) {
 static void step(fake_stream *s) {
   fake_command *c = s->first;
   fake_context *context = s->object.context;
+  taken += c->takes;
   const int err = context->error ? context->error : run(s, c);
   if (!(s->first = c->next)) s->end = &s->first;
   if (c->what == DO_MARK) c->mark->done = true; /* also when the context is lost: nobody may wait for ever */
@@ -180,6 +182,18 @@ int fake_until(const fake_mark *m) {
   return E_OK;
 }
 
+static void drop_all(fake_kind kind, const fake_context *c) {
+  for (fake_object *o = NULL; (o = fake_find(kind, o));)
+    if (o->context == c) fake_drop(o), o = NULL;
+}
+
+void fake_streams_reset(fake_context *c) {
+  for (fake_stream *s = NULL; (s = fake_find(A_STREAM, s));)
+    if (s->object.context == c) fake_drain(s);
+  for (int kind = 0; kind < FAKE_KINDS; kind++) drop_all((fake_kind)kind, c);
+  c->null = NULL;
+}
+
 /* ---- the impatient thread ---- */
 
 static void *impatience(void *nothing) {
@@ -203,7 +217,7 @@ fake_command *fake_command_take(fake_command c) { return copy_of(&c, sizeof c); 
 
 int fake_push_taken(fake_stream *s, fake_command *c) {
   c->number = ++numbers, c->since = fake_now(), c->next = NULL;
-  if (s->capture) return fake_record(s->capture, c);
+  if (s->capture) return s->unjoined = !s->origin, fake_record(s->capture, c);
   if (fake_capture_implicit(s)) return fake_command_end(c), E_IMPLICIT;
   *s->end = c, s->end = &c->next;
   s->late = fake_set.late;
@@ -241,7 +255,7 @@ FAKE(cuStreamSynchronize, hipStreamSynchronize, CURRENT, (void *handle), (handle
 FAKE(cuStreamQuery, hipStreamQuery, CURRENT, (void *handle), (handle)) {
   fake_stream *s = fake_stream_of(handle);
   if (!s) return fake_fault(E_HANDLE, "%p is no stream", handle);
-  const int err = fake_capture_forbids("a query", s);
+  const int err = fake_capture_forbids("a query of a stream", s);
   if (err) return err;
   if (s->first) fake_step_any(INT64_MAX);
   if (s->first || s->busy || (s->late > 0 && s->late--)) return E_NOT_READY;
@@ -272,7 +286,7 @@ FAKE(cuLaunchHostFunc, hipLaunchHostFunc, CURRENT, (void *handle, void (*fn)(voi
 
 /* ---- the calls: events ---- */
 
-typedef struct event { fake_object object; fake_mark *mark; fake_graph *capture; bool untimed; } event;
+typedef struct event { fake_object object; fake_mark *mark; fake_graph *capture; fake_stream *from; bool untimed; } event; /* from: that was captured */
 
 static event *event_of(void *handle, int *err) {
   if (fake_is(handle, AN_EVENT)) return handle;
@@ -302,7 +316,7 @@ FAKE(cuEventRecord, hipEventRecord, CURRENT, (void *handle, void *stream), (hand
   if (!e) return err;
   if (e->object.context != s->object.context) return fake_fault(E_HANDLE, "an event of another device is recorded");
   fake_mark_drop(e->mark);
-  e->mark = mark_new(), e->capture = s->capture;
+  e->mark = mark_new(), e->capture = s->capture, e->from = s;
   return fake_push(s, (fake_command){ .what = DO_MARK, .mark = mark_share(e->mark) });
 }
 
@@ -311,6 +325,7 @@ FAKE(cuEventQuery, hipEventQuery, INIT, (void *handle), (handle)) {
   event *e = event_of(handle, &err);
   if (!e || !e->mark) return err;
   if (e->capture) return E_CAPTURE;
+  if ((err = fake_capture_forbids("a query of an event", NULL)) != 0) return err;
   if (!e->mark->done) fake_step_any(INT64_MAX);
   return e->mark->done ? e->object.context->error : E_NOT_READY;
 }
@@ -320,6 +335,7 @@ FAKE(cuEventSynchronize, hipEventSynchronize, INIT, (void *handle), (handle)) {
   event *e = event_of(handle, &err);
   if (!e || !e->mark) return err;
   if (e->capture) return E_CAPTURE;
+  if ((err = fake_capture_forbids("a wait for an event", NULL)) != 0) return err;
   err = fake_until(e->mark);
   return err ? err : e->object.context->error;
 }
@@ -341,7 +357,8 @@ FAKE(cuStreamWaitEvent, hipStreamWaitEvent, CURRENT, (void *stream, void *handle
   event *e = s ? event_of(handle, &err) : NULL;
   if (!e || !e->mark) return err;
   if (e->capture && !fake_is(e->capture, A_GRAPH)) return E_CAPTURE;
-  if (e->capture && !s->capture) s->capture = e->capture, e->capture->streams++;
+  if (e->capture && e->from != s) e->from->unjoined = false;
+  if (e->capture && !s->capture) s->capture = e->capture, s->unjoined = true, e->capture->streams++;
   if (e->capture) return E_OK; /* recorded in the order of the calls, which is one that may be */
   return fake_push(s, (fake_command){ .what = DO_AWAIT, .mark = mark_share(e->mark) });
 }

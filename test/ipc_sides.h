@@ -1,0 +1,91 @@
+/* Two processes that talk, each with a driver of its own: a parent that owns memory, a child that opens it. */
+#ifndef TEST_IPC_SIDES_H
+#define TEST_IPC_SIDES_H
+
+#include "random_types.h"
+#include "areas.h"
+#include <inttypes.h>
+#include <sys/prctl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OK(call) ck_assert_int_eq(call, LADING_OK)
+
+static devices v;
+static const lading_mem on_device = { LADING_MEM_DEVICE, 0 };
+
+/* ---- two processes that talk ---- */
+
+typedef struct line { int in, out; pid_t pid; } line;
+
+static inline void tell(const line *l, const void *p, size_t n) { ck_assert_int_eq(write(l->out, p, n), (int64_t)n); }
+static inline void hear(const line *l, void *p, size_t n) {
+  for (char *at = p; n;) {
+    const ssize_t got = read(l->in, at, n);
+    ck_assert_msg(got > 0, "the other process is gone");
+    at += got, n -= (size_t)got;
+  }
+}
+static inline void wait_for_other(const line *l) { char c; tell(l, "", 1), hear(l, &c, 1); } /* both come here */
+
+/* The child runs `part` and ends; both open the driver after the fork. */
+static inline line start(void (*part)(const line *l)) {
+  int down[2], up[2];
+  OK(pipe(down));
+  OK(pipe(up));
+  fflush(stdout);
+  const pid_t pid = fork();
+  ck_assert(pid >= 0);
+  line l = pid ? (line){ up[0], down[1], pid } : (line){ down[0], up[1], 0 };
+  close(pid ? up[1] : up[0]), close(pid ? down[0] : down[1]);
+  if (!pid) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  v = devices_open();
+  if (pid) return l;
+  part(&l);
+  devices_close(&v);
+  exit(0);
+}
+
+static inline void finish(const line *l) {
+  int status = 0;
+  ck_assert_int_eq(waitpid(l->pid, &status, 0), l->pid);
+  ck_assert_int_eq(status, 0);
+  close(l->in), close(l->out);
+  devices_close(&v);
+}
+
+static inline int64_t count(const char *cuda, const char *hip) {
+  char text[64];
+  snprintf(text, sizeof text, "count %s", strcmp(v.backend, "hip") ? cuda : hip);
+  return devices_say(&v, text);
+}
+static inline int64_t opens(void) { return count("cuIpcOpenMemHandle", "hipIpcOpenMemHandle"); }
+static inline int64_t closes(void) { return count("cuIpcCloseMemHandle", "hipIpcCloseMemHandle"); }
+
+static inline lading_ipc exported(const void *at) {
+  lading_ipc token;
+  OK(lading_ipc_export(at, &token));
+  return token;
+}
+static inline char *opened(const lading_ipc *token) {
+  void *p = NULL;
+  OK(lading_ipc_open(token, &p));
+  return p;
+}
+
+static inline void refuser(const line *l) {
+  lading_ipc token;
+  void *p = NULL;
+  hear(l, &token, sizeof token);
+  rng r = rng_of(5);
+  for (int i = 0; i < 2000; i++) { /* whatever the bytes are: an error, or memory that is there */
+    lading_ipc bad = token;
+    if (i % 2) for (size_t k = 0; k < sizeof bad; k++) bad.bytes[k] = (unsigned char)rng_next(&r);
+    else bad.bytes[rng_in(&r, 0, 55)] ^= (unsigned char)rng_in(&r, 1, 255);
+    if (lading_ipc_open(&bad, &p) == LADING_OK) OK(lading_ipc_close(p));
+  }
+  wait_for_other(l);
+}
+
+#endif

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Rehearses bench/gpu_all.sh: test_gpu_all.py SCRIPT [BUILD]. Against made-up programs, whose numbers have known verdicts and which may
+take for ever; with BUILD, a build folder, against real ones over the stand-in driver, whose numbers mean nothing."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+checks = 0
+
+
+def check(what, says):
+    global checks
+    checks += 1
+    if not what:
+        sys.exit(f"test_gpu_all: {says}")
+
+
+def run(script, out, status, **env):
+    r = subprocess.run(["sh", str(script), str(out)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200,
+                       env={**os.environ, "LADING_MODEL": "builtin", **env})
+    check(r.returncode == status, f"exit status {r.returncode}, not {status}: {r.stdout}")
+    check((out / "summary.txt").read_text() == r.stdout, "the summary is not what was printed")
+    return r.stdout
+
+
+# ---- made-up programs ----
+
+FIELDS = ["device", "where", "suite", "name", "bytes", "blocks", "min_block", "enqueue_ns", "launch_ns", "note"]
+FIELDS += [f"{way}_{what}" for way in ("pack", "unpack") for what in ("of_floor", "lading_ns", "hand_ns", "box_ns", "blocks_ns", "staged_ns")]
+
+
+def row(name, bytes, blocks, min_block, floor, hand, copies, enqueue=2500, note=""):
+    r = {"device": "made up", "name": name, "bytes": bytes, "blocks": blocks, "min_block": min_block, "enqueue_ns": enqueue, "launch_ns": 2000, "note": note}
+    for way in ("pack", "unpack"):
+        r.update({f"{way}_of_floor": floor, f"{way}_lading_ns": 100, f"{way}_hand_ns": 100 * hand, f"{way}_blocks_ns": 100 * copies})
+    return ",".join(str(r.get(f, "")) for f in FIELDS)
+
+
+GOOD = [row("wide", 1 << 20, 2000, 64, 0.93, 1.2, 150), row("narrow", 1 << 21, 999999, 4, 0.71, 1.0, 300), row("small", 4096, 10, 8, 0.01, 1.1, 4)]
+BAD = [row("wide", 1 << 20, 2000, 64, 0.89, 1.2, 150), row("narrow", 1 << 21, 999999, 4, 0.69, 0.9, 99), row("slow", 4096, 10, 8, 0.01, 1.1, 4, 3001, "pack by hand is wrong")]
+IPC = "device,name,bytes,blocks,direct_ns,packed_ns,packed_of_direct\nmade up,a,1,1,10,16,%s\n"
+BATCH = "# a note\nproblem,requests,bytes,fused_us,launches_us,streams_us,graph_us,against_launches,against_best,host_us_per_request\na,16,1,1,1,1,1,5,2,0.1\n"
+
+
+def stub(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+
+
+def stage(tmp, rows, ipc, tests="echo 'Ok: 3'; echo 'Fail: 0'; echo 'Timeout: 0'; echo 'Skipped: 1'", sanitizer="exit 0"):
+    build, bin = tmp / "build", tmp / "bin"
+    (tmp / "device.csv").write_text(",".join(FIELDS) + "\n" + "\n".join(rows) + "\n")
+    (tmp / "ipc.csv").write_text(IPC % ipc)
+    (tmp / "batch.csv").write_text(BATCH)
+    stub(build / "bench" / "lbench", f"case $1 in ipc | batch) cat {tmp}/$1.csv ;; time) cat {tmp}/device.csv ;; esac")
+    stub(bin / "meson", tests)
+    stub(bin / "compute-sanitizer", sanitizer)
+    stub(bin / "nvidia-smi", "echo 'made up, 1'")
+    return {"BUILT": str(build), "PATH": f"{bin}:{os.environ['PATH']}"}
+
+
+def verdicts(text):
+    """asked -> met, NOT MET or no data; what was measured"""
+    lines = [line[2:] for line in text.split("asked, measured, met:\n")[1].splitlines() if line.startswith("  ")][:9]
+    return [line[:8].strip() for line in lines], "\n".join(lines)
+
+
+def test_made_up(script, tmp):
+    asked = ["met"] * 9
+    text = run(script, tmp / "good", 0, **stage(tmp, GOOD, 1.6))
+    got, lines = verdicts(text)
+    check(got == asked, f"all is well: {lines}")
+    for words in ("made up, 1", "3 passed, 0 failed", "4 of 4; least 0.93", "least 150x", "most 500 ns", "2 of 2; least 1.6x", "9 ended well"):
+        check(words in text, f"{words!r} is not in {text}")
+    text = run(script, tmp / "bad", 1, **stage(tmp, BAD, 1.4, sanitizer="case \"$*\" in *racecheck*) exit 9 ;; esac"))
+    got, lines = verdicts(text)
+    check(got == ["met"] + ["NOT MET"] * 8, f"nothing is well: {lines}")
+    for words in ("failed: racecheck-device-large_nests", "pack by hand is wrong", "0 of 4; least 0.89, pack of wide", "6 of 12; least 99", "most 1001 ns, slow"):
+        check(words in text, f"{words!r} is not in {text}")
+    for tests in ("echo 'No suitable tests defined.'", "echo 'Ok: 0'; echo 'Fail: 0'; echo 'Timeout: 0'; echo 'Skipped: 9'", "echo 'Ok: 5'; echo 'Fail: 1'; echo 'Timeout: 0'"):
+        got, lines = verdicts(run(script, tmp / "tests", 1, **stage(tmp, GOOD, 1.6, tests)))
+        check(got == ["NOT MET"] + ["met"] * 8, f"tests that fail or do not run: {lines}")
+
+
+def test_out_of_time(script, tmp):
+    """Nothing comes to an end, and all of it is judged."""
+    text = run(script, tmp / "never", 1, SECONDS_ALL="12", **stage(tmp, GOOD, 1.6, "sleep 100"))
+    got, lines = verdicts(text)
+    check("missed: tests, out of time" in text and "missed: calibrate, no time left" in text and "missed: device-tempi: 0 rows, out of time" in text, text)
+    check(got == ["no data"] * 9, f"nothing was measured: {lines}")
+    env = stage(tmp, GOOD, 1.6)
+    half = GOOD[1][: len(GOOD[1]) // 2]
+    stub(tmp / "build" / "bench" / "lbench", f"case \"$*\" in *where?device?*ddtbench*) head -n 2 {tmp}/device.csv; printf '%s' '{half}'; exec sleep 100 ;; esac")
+    text = run(script, tmp / "half", 1, SECONDS_ALL="16", **env)
+    check("missed: device-ddtbench: 1 rows, out of time" in text, text)
+    check("2 of 2; least 0.93, pack of wide (cut short)" in text, f"what was measured counts: {text}")
+
+
+# ---- the real ones ----
+
+
+def test_rehearsal(script, tmp, build):
+    env = {"BUILT": str(build), "LD_LIBRARY_PATH": str(build / "test" / "fake"), "TESTS": "ipc cuda", "WHAT": "index37_1024 NAS_LU_y_12", "SECONDS_ALL": "150"}
+    text = run(script, tmp / "fake", 0, **env)
+    got, lines = verdicts(text)
+    check("1 passed, 0 failed" in text and got[0] == "met" and got[2] == "met", lines)
+    check(got[5] != "no data" and got[6] != "no data" and got[7] != "no data" and got[8] != "no data", f"what lbench writes is not what is read: {lines}")
+
+
+def main():
+    script = pathlib.Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        tmp = pathlib.Path(folder)
+        if len(sys.argv) > 2:
+            test_rehearsal(script, tmp, pathlib.Path(sys.argv[2]).resolve())
+        else:
+            test_made_up(script, tmp)
+            test_out_of_time(script, tmp)
+    print(f"{checks} checks")
+
+
+main()

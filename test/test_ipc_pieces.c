@@ -1,0 +1,287 @@
+/* ipc: memory of another process that was mapped from pieces, as CUDA's virtual memory is: by a descriptor of its owner, or for a fabric.
+ * HIP's names for it are not asked for: its runtime does not tell by what handles memory may be exported. */
+#include "ipc_sides.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+enum { PIECE = 2 << 20, BY_FILE = 1, BY_FABRIC = 8, PIECES = 70, SLOTS = 64, KEPT = 256 };
+
+/* Whether one process may fetch descriptors of another one here: tried by the child. */
+static bool may_fetch(void) {
+  const int process = (int)syscall(SYS_pidfd_open, getppid(), 0), fd = (int)syscall(SYS_pidfd_getfd, process, 0, 0);
+  const bool yes = fd >= 0 || errno == EBADF;
+  if (fd >= 0) close(fd);
+  close(process);
+  return yes;
+}
+
+/* Where no fabric is set up, real drivers make no memory for one. */
+static void piece_at(void *at, int types) {
+  driver_piece how = { .type = 1, .handles = types, .place = 1 };
+  const driver_access here = { 1, 0, 3 };
+  void *piece;
+  int e = v.d->create(&piece, PIECE, &how, 0);
+  if (e && !v.d->fake) how.handles = BY_FILE, e = v.d->create(&piece, PIECE, &how, 0);
+  OK(e);
+  OK(v.d->map(at, PIECE, 0, piece, 0));
+  OK(v.d->access(at, PIECE, &here, 1));
+  OK(v.d->release_piece(piece));
+}
+static char *piece_new(int types) {
+  void *at = NULL;
+  OK(v.d->reserve(&at, PIECE, 0, NULL, 0));
+  piece_at(at, types);
+  return at;
+}
+static void piece_free(char *at) {
+  OK(v.d->unmap(at, PIECE));
+  OK(v.d->unreserve(at, PIECE));
+}
+
+static int descriptors(void) {
+  int n = 0;
+  for (int fd = 0; fd < 1024; fd++) n += fcntl(fd, F_GETFD) >= 0;
+  return n;
+}
+
+/* Packs out of the owner's layout, and writes what it got, turned over, back into it. */
+static void piece_mover(const line *l) {
+  enum { AT = 100 };
+  lading_ipc token, again;
+  void *p = NULL;
+  const int before = descriptors();
+  const bool may = may_fetch();
+  hear(l, &token, sizeof token);
+  const bool by_file = token.bytes[7] == 2; /* the route */
+  const int e = lading_ipc_open(&token, &p);
+  ck_assert_int_eq(e, by_file && !may ? LADING_ERR_UNSUPPORTED : LADING_OK);
+  tell(l, &e, sizeof e);
+  if (e) return;
+  lading_type *t = parsed("vector(40,3,7,int)");
+  const lading_info i = info_of(t);
+  area mine = area_new(&v, LADING_MEM_DEVICE, i.size);
+  lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .src = (char *)p + AT, .dst = mine.at, .hi = i.size, .src_mem = on_device, .dst_mem = on_device };
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  area_pull(&mine);
+  for (int64_t k = 0; k < i.size; k++) mine.copy[k] = (char)~mine.copy[k];
+  area_push(&mine);
+  w = (lading_work){ .kind = LADING_WORK_UNPACK, .dst_type = t, .dst_count = 1, .dst = (char *)p + AT, .src = mine.at, .hi = i.size, .src_mem = on_device, .dst_mem = on_device };
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  hear(l, &again, sizeof again); /* of the same memory, a little further on: found, not mapped again */
+  char *q = opened(&again);
+  ck_assert_int_eq(q - (char *)p, 7);
+  OK(lading_ipc_close(q));
+  OK(lading_ipc_close(p));
+  if (v.d->fake) ck_assert_int_eq(devices_say(&v, "count cuMemMap"), 1);
+  ck_assert_int_le(descriptors(), before + 2); /* the driver's own */
+  area_free(&mine);
+  lading_type_free(t);
+  wait_for_other(l);
+}
+
+static void moves_pieces(int types) {
+  const line l = start(piece_mover);
+  int e;
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  char *at = piece_new(types), *host = malloc(PIECE), *want = malloc(PIECE);
+  const lading_ipc token = exported(at + 50), again = exported(at + 57);
+  lading_type *t = parsed("vector(40,3,7,int)");
+  rng r = rng_of(8);
+  for (int k = 0; k < PIECE; k++) want[k] = host[k] = (char)rng_next(&r);
+  OK(v.d->to_device(at, host, PIECE, v.stream));
+  OK(v.d->sync(v.stream));
+  const lading_info i = info_of(t);
+  char *packed = malloc((size_t)i.size);
+  OK(lading_pack(t, 1, host + 150, packed, 0, i.size));
+  for (int64_t k = 0; k < i.size; k++) packed[k] = (char)~packed[k];
+  OK(lading_unpack(t, 1, want + 150, packed, 0, i.size));
+  tell(&l, &token, sizeof token);
+  hear(&l, &e, sizeof e);
+  if (!e) {
+    tell(&l, &again, sizeof again);
+    wait_for_other(&l);
+    OK(v.d->to_host(host, at, PIECE, v.stream));
+    OK(v.d->sync(v.stream));
+    ck_assert(!memcmp(host, want, PIECE));
+  }
+  free(packed), free(host), free(want);
+  lading_type_free(t);
+  piece_free(at);
+  finish(&l);
+}
+
+START_TEST(pieces_by_file) { moves_pieces(BY_FILE); }
+END_TEST
+START_TEST(pieces_by_fabric) { moves_pieces(BY_FABRIC | BY_FILE); }
+END_TEST
+
+/* Of the last so many a descriptor is open. Those that came before are told, not taken for others. */
+static void piece_opener(const line *l) {
+  lading_ipc token;
+  const bool may = may_fetch();
+  for (int i = 0; i < PIECES; i++) {
+    void *p = NULL;
+    hear(l, &token, sizeof token);
+    const int e = lading_ipc_open(&token, &p);
+    ck_assert_int_eq(e, !may ? LADING_ERR_UNSUPPORTED : i < PIECES - SLOTS ? LADING_ERR_DEVICE : LADING_OK);
+    if (e) continue;
+    char first;
+    OK(v.d->to_host(&first, p, 1, v.stream));
+    OK(v.d->sync(v.stream));
+    ck_assert_int_eq(first, i);
+    OK(lading_ipc_close(p));
+  }
+  wait_for_other(l);
+}
+
+START_TEST(many_pieces) {
+  const line l = start(piece_opener);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  static char *at[PIECES];
+  static lading_ipc token[PIECES];
+  const int before = descriptors();
+  for (int i = 0; i < PIECES; i++) {
+    at[i] = piece_new(BY_FILE);
+    OK(v.d->fill(at[i], (unsigned char)i, 16, v.stream));
+    token[i] = exported(at[i]);
+  }
+  OK(v.d->sync(v.stream));
+  const lading_ipc same = exported(at[PIECES - 1]);
+  ck_assert(!memcmp(&same, &token[PIECES - 1], sizeof same));
+  for (int i = 0; i < PIECES; i++) tell(&l, &token[i], sizeof token[i]);
+  wait_for_other(&l);
+  for (int i = 0; i < PIECES; i++) piece_free(at[i]);
+  at[0] = piece_new(BY_FILE);
+  token[0] = exported(at[0]); /* what is mapped no more is let go */
+  ck_assert_int_le(descriptors(), before + 4); /* the ledger, this one, and its piece; the arena of the stand-in */
+  piece_free(at[0]);
+  finish(&l);
+}
+END_TEST
+
+/* At the same addresses there is another piece by now: each token is of its own. */
+static void piece_comparer(const line *l) {
+  lading_ipc token[2];
+  void *p = NULL;
+  char first;
+  const bool may = may_fetch();
+  hear(l, token, sizeof token);
+  ck_assert_int_eq(lading_ipc_open(&token[0], &p), may ? LADING_ERR_DEVICE : LADING_ERR_UNSUPPORTED);
+  if (may) {
+    p = opened(&token[1]);
+    OK(v.d->to_host(&first, p, 1, v.stream));
+    OK(v.d->sync(v.stream));
+    ck_assert_int_eq(first, 2);
+    OK(lading_ipc_close(p));
+  }
+  wait_for_other(l);
+}
+
+START_TEST(another_piece_there) {
+  const line l = start(piece_comparer);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  lading_ipc token[2];
+  void *p = NULL;
+  char *at = piece_new(BY_FILE);
+  OK(v.d->fill(at, 1, 16, v.stream));
+  token[0] = exported(at);
+  OK(v.d->sync(v.stream));
+  OK(v.d->unmap(at, PIECE));
+  piece_at(at, BY_FILE);
+  OK(v.d->fill(at, 2, 16, v.stream));
+  OK(v.d->sync(v.stream));
+  token[1] = exported(at);
+  if (v.d->fake) ck_assert_int_eq(lading_ipc_open(&token[0], &p), LADING_ERR_DEVICE); /* here, too */
+  tell(&l, token, sizeof token);
+  wait_for_other(&l);
+  piece_free(at);
+  finish(&l);
+}
+END_TEST
+
+static void piece_refuser(const line *l) {
+  const int before = descriptors();
+  refuser(l);
+  ck_assert_int_le(descriptors(), before + 2 + KEPT); /* what opened is kept for a while, and the stand-in has a file for each */
+}
+
+START_TEST(bad_tickets) {
+  const line l = start(piece_refuser);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  char *at = piece_new(BY_FILE);
+  const lading_ipc token = exported(at);
+  tell(&l, &token, sizeof token);
+  wait_for_other(&l);
+  piece_free(at);
+  finish(&l);
+}
+END_TEST
+
+START_TEST(pieces_not_exported) {
+  v = devices_open();
+  lading_ipc token;
+  void *p = NULL;
+  char *at = piece_new(0), *own = piece_new(BY_FILE);
+  ck_assert_int_eq(lading_ipc_export(at, &token), LADING_ERR_UNSUPPORTED);
+  token = exported(own + 3);
+  ck_assert_ptr_eq(opened(&token), own + 3);
+  OK(lading_ipc_close(own + 3));
+  piece_free(at), piece_free(own);
+  ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_DEVICE);
+  devices_close(&v);
+}
+END_TEST
+
+/* Every call of the driver that takes part fails once, on either side. */
+static void piece_failures(const line *l) {
+  static const char *const calls[] = { "cuMemImportFromShareableHandle", "cuMemAddressReserve", "cuMemMap", "cuMemSetAccess", "cuMemRelease" };
+  lading_ipc token;
+  void *p = NULL;
+  const bool may = may_fetch();
+  hear(l, &token, sizeof token);
+  for (int64_t i = 0; may && i < COUNT_OF(calls); i++) {
+    char text[80];
+    snprintf(text, sizeof text, "fail %s 1 999", calls[i]);
+    devices_say(&v, text);
+    const int e = lading_ipc_open(&token, &p);
+    ck_assert_int_eq(e, strcmp(calls[i], "cuMemRelease") ? LADING_ERR_DEVICE : LADING_OK);
+    devices_say(&v, "reset");
+    if (!e) OK(lading_ipc_close(p));
+  }
+  for (int with = 800; may && v.d->fake && with <= 801; with++) { /* not permitted, not supported; nothing is open of it yet */
+    lading_ipc other = token;
+    other.bytes[32] ^= (unsigned char)(with & 3) + 1; /* as if of another buffer */
+    devices_say(&v, with == 800 ? "fail cuMemImportFromShareableHandle 1 800" : "fail cuMemImportFromShareableHandle 1 801");
+    ck_assert_int_eq(lading_ipc_open(&other, &p), LADING_ERR_UNSUPPORTED);
+  }
+  wait_for_other(l);
+}
+
+START_TEST(pieces_that_fail) {
+  static const char *const calls[] = { "cuMemGetAddressRange", "cuMemRetainAllocationHandle", "cuMemExportToShareableHandle" };
+  const line l = start(piece_failures);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  char *at = piece_new(BY_FILE);
+  lading_ipc token;
+  for (int64_t i = 0; v.d->fake && i < COUNT_OF(calls); i++) {
+    char text[80];
+    snprintf(text, sizeof text, "fail %s 1 999", calls[i]);
+    devices_say(&v, text);
+    ck_assert_int_eq(lading_ipc_export(at, &token), i ? LADING_ERR_UNSUPPORTED : LADING_ERR_DEVICE);
+    devices_say(&v, "reset");
+  }
+  token = exported(at);
+  tell(&l, &token, sizeof token);
+  wait_for_other(&l);
+  piece_free(at);
+  finish(&l);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  if (!devices_there()) return 77;
+  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, another_piece_there, bad_tickets, pieces_not_exported, pieces_that_fail);
+}
