@@ -27,35 +27,31 @@ static void run_loops(const hot *h, ldg_kernel *k, int d, const char *src, char 
     run_loops(h, k, d - 1, ldg_at(src, i * h->dim[d].src), ldg_at(dst, i * h->dim[d].dst), h->dim[d - 1].n);
 }
 
-/* What is not one loop of the kernel's. False: the kernel is not for so few. */
-static bool run_shaped(const hot *h, ldg_kernel *k, int64_t least, const char *src, char *dst, int64_t i0, int64_t n) {
-  if (h->loops == 0) {
-    if (least > 1 || i0 != 0 || n != h->step->n) return false;
-    k(src, dst, 1, 0, 0);
-    return true;
-  }
-  if (h->dim[0].n < least) return false;
-  run_loops(h, k, h->loops - 1, src, dst, n);
-  return true;
-}
-
-static bool run_kernel(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
-  const int64_t least = atomic_load_explicit(&h->hot.least, memory_order_relaxed);
-  src = ldg_at(src, h->at[0]), dst = ldg_at(dst, h->at[1]);
-  if (h->loops != 1) return run_shaped(h, k, least, src, dst, i0, n);
-  if (n < least) return false;
-  k(src, dst, n, h->dim[0].src, h->dim[0].dst);
-  return true;
-}
-
 static ldg_hot_shape make_shape;
 
-static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static __attribute__((noinline)) void run_otherwise(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
-  if (k && n <= h->most && run_kernel(h, k, src, dst, i0, n)) return;
+  if (k && n <= h->most && h->loops > 1 && h->dim[0].n >= atomic_load_explicit(&h->hot.least, memory_order_relaxed)) {
+    run_loops(h, k, h->loops - 1, ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), n);
+    return;
+  }
   if (!k) ldg_hot_count(&h->hot, h->each ? n * h->each : h->step->size, make_shape, h);
   h->below(j, src, dst, i0, n);
+}
+
+/* The kernel's own loop, or one turn of it for the whole step: a call that passes on what it got, and saves no register for it. */
+static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  const hot *h = j->hot;
+  ldg_kernel *k = ldg_hot_kernel(&h->hot);
+  if (__builtin_expect(k && h->loops <= 1 && n <= h->most, 1)) {
+    const int64_t turns = h->loops ? n : n == h->step->n;
+    if (turns >= atomic_load_explicit(&h->hot.least, memory_order_relaxed)) {
+      k(ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), turns, h->dim[0].src, h->dim[0].dst);
+      return;
+    }
+  }
+  run_otherwise(j, src, dst, i0, n);
 }
 
 /* ---- shapes ---- */
@@ -79,7 +75,7 @@ static bool shape_of(hot *h, ldg_shape *s) {
     outer[loops++] = dim_of(r, h->dir);
     if (ldg_hot_fits(r->child)) { r = r->child; break; }
   }
-  h->loops = loops;
+  h->loops = loops, h->dim[0] = (ldg_dim){ 0, 0, 0 };
   for (int i = 0; i < loops; i++) h->dim[i] = outer[loops - 1 - i];
   s->reduce = (ldg_reduce){ .size = 1 };
   s->n = 0, s->stride[0] = loops ? h->dim[0].src : 0, s->stride[1] = loops ? h->dim[0].dst : 0;

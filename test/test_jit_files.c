@@ -102,6 +102,26 @@ START_TEST(folders_that_others_write) {
 }
 END_TEST
 
+/* What the second process finds in the cache it does not have made: a helper that notes each start notes none. */
+START_TEST(second_process_starts_nothing) {
+  char *cache = own_cache(helper_path()), helper[64], note[64];
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  snprintf(helper, sizeof helper, "/tmp/lading-test-helper-%ld", (long)getpid());
+  snprintf(note, sizeof note, "/tmp/lading-test-started-%ld", (long)getpid());
+  FILE *f = fopen(helper, "w");
+  fprintf(f, "#!/bin/sh\necho \"$@\" >> %s\n", note);
+  fclose(f);
+  ck_assert_int_eq(chmod(helper, 0700), 0);
+  ck_assert_int_eq(in_a_process(helper, "jit"), 2);
+  ck_assert_int_ne(access(note, F_OK), 0);
+  drop_cache(cache);
+  ck_assert_int_eq(in_a_process(helper, "jit"), 0); /* it does note */
+  ck_assert_int_eq(access(note, F_OK), 0);
+  unlink(helper), unlink(note);
+  drop_cache(cache);
+}
+END_TEST
+
 /* The home is unset, or cannot be written: no kernels, no noise. */
 START_TEST(no_place_for_a_cache) {
   char *cache = own_cache(helper_path());
@@ -399,6 +419,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
-  return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, no_place_for_a_cache,
+  return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, second_process_starts_nothing, no_place_for_a_cache,
                     files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, verdicts_of_other_machines, warm_list_clear_and_dump, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns);
 }
