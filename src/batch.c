@@ -100,11 +100,12 @@ static void launch(lading_batch *b, int64_t n) {
     if (!is_done(b, b->launch[i]->id)) finish(b, b->launch[i]->id, e);
 }
 
-/* What the next launch waits for: half of the ring, so that the other half may be under way. */
+/* What the next launch waits for: as many as it takes, since one more is one more launch anyway; or half of the ring, so that the other
+ * half may be under way. */
 static void plan_next(lading_batch *b) {
-  const int64_t half = ldg_max(1, b->attr.slots / 2);
-  if (b->expected) b->rules = (ldg_batch_rules){ half, INT64_MAX, b->attr.max_age_ns, INT64_MAX };
-  else b->rules = (ldg_batch_rules){ half, b->attr.flush_bytes, b->attr.max_age_ns, (int64_t)b->x.launch };
+  const int64_t full = ldg_max(1, ldg_min(b->x.most, b->attr.slots / 2));
+  if (b->expected) b->rules = (ldg_batch_rules){ full, INT64_MAX, b->attr.max_age_ns, INT64_MAX };
+  else b->rules = (ldg_batch_rules){ full, b->attr.flush_bytes, b->attr.max_age_ns, (int64_t)b->x.launch };
 }
 
 /* Or for so many of those that were announced, by the length of the first one. When all that are left fit into the ring, all of it may wait. */
