@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { MOST = 64, FACES = 26, SAMPLES = 101, WARM = 10, ABREAST = 4, FAKE_MS = 20 }; /* a stand-in driver gets so much time for its samples */
+enum { MOST = 64, FACES = 26, SAMPLES = 101, WARM = 10, ABREAST = 8, FAKE_MS = 20 }; /* a stand-in driver gets so much time for its samples */
 #define BOX 66 /* doubles a side, a layer of ghosts around */
 
 static int complain(const char *what, int error) { return fprintf(stderr, "lbench: %s (error %d)\n", what, error), 2; }
@@ -75,7 +75,7 @@ static bool open_load(load *l) {
   int e = d->alloc((void **)&l->mem, (size_t)arrays(l)) || d->alloc((void **)&l->packed, (size_t)(MOST * l->size)) ||
           d->alloc_pinned((void **)&l->host, (size_t)(arrays(l) + MOST * l->size + 2 * written(l)), 0) || d->stream(&l->stream, 1);
   if (!e) e = lading_queue_wrap(l->backend, l->stream, &l->queue);
-  if (!e) e = lading_batch_create(l->queue, &(lading_batch_attr){ .policy = LADING_BATCH_MANUAL }, &l->batch);
+  if (!e) e = lading_batch_create(l->queue, &(lading_batch_attr){ .slots = 2 * ABREAST * MOST, .policy = LADING_BATCH_MANUAL }, &l->batch);
   for (int i = 0; i < MOST && !e; i++) {
     e = d->stream(&l->beside[i], 1) || d->event(&l->passed[i], 2);
     if (!e) e = lading_queue_wrap(l->backend, l->beside[i], &l->own[i]);

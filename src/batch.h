@@ -64,7 +64,7 @@ void ldg_batch_stats(lading_batch *b, lading_batch_counts *out);
 void ldg_batch_begin_at(lading_batch *b, uint64_t id);
 /* Testing: the most looks at other requests that an add took, and how many it may take. */
 int64_t ldg_batch_looked(const lading_batch *b);
-enum { LDG_BATCH_LOOKS = 1024 };
+enum { LDG_BATCH_LOOKS = 256 };
 /* Testing: the time, instead of the system's. NULL: the system's again. */
 void ldg_batch_clock(int64_t (*now)(void));
 int64_t ldg_batch_now(void);

@@ -417,6 +417,27 @@ START_TEST(rules_of_the_model) {
 }
 END_TEST
 
+/* One more would be one more launch anyway. */
+START_TEST(full_launch) {
+  static char from[10], to[10];
+  jumble j;
+  lading_batch *b;
+  ldg_batch_executor x = jumbled(&j, 64);
+  x.most = 5;
+  ldg_batch_clock(clock_now);
+  ck_assert_int_eq(ldg_batch_open(&x, &(lading_batch_attr){ .slots = 64, .flush_bytes = 1000, .max_age_ns = 1000 }, &b), LADING_OK);
+  for (int i = 0; i < 10; i++) {
+    const lading_work w = byte_copy(&from[i], &to[i]);
+    ck_assert_int_eq(counts_of(b).by_count, i / 5);
+    added(b, &w);
+  }
+  ck_assert_int_eq(counts_of(b).by_count, 2);
+  ck_assert_int_eq(j.largest, 5);
+  lading_batch_free(b);
+  ldg_batch_clock(NULL);
+}
+END_TEST
+
 START_TEST(announced_requests) {
   static char from[400], to[400];
   jumble j;
@@ -495,6 +516,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("batch", argc, argv, bytes_on_the_host, bytes_out_of_turn, bytes_on_threads, reductions_in_turn, ids_beyond_32_bits, full_ring, looks_are_bounded,
-                    launch_fails, device_is_lost, bad_arguments, no_memory, rules_of_the_model, announced_requests, a_million_out_of_turn,
+                    launch_fails, device_is_lost, bad_arguments, no_memory, rules_of_the_model, full_launch, announced_requests, a_million_out_of_turn,
                     adders_on_the_host);
 }
