@@ -102,6 +102,12 @@ def claims(results):
     yield "1000 blocks or more: 100 times one copy a block", *least_of(both_ways(many, lambda r, w: ratio(r, w, "blocks")), 100, "x"), cut_every
     yield "an enqueue with hints takes the host a launch and 1 us at most", *over_launch(every), cut_every
     yield "direct IPC: 1.5 times pack, copy, unpack", *least_of([(number(r, "packed_of_direct"), r["name"]) for r in ipc], 1.5, "x"), cut_ipc
+    batch, cut_batch = results.of("batch")
+    sparse = [r for r in batch if number(r, "requests") == 32 and 0 < number(r, "block") <= 32]
+    late = [(0.3 / number(r, "host_us_least"), f"{number(r, 'host_us_least'):.2f} us, {r['problem']}") for r in batch if number(r, "requests") >= 32 and number(r, "host_us_least")]
+    yield "batches of 32 sparse requests: 5 times a launch each", *least_of([(number(r, "against_launches"), r["problem"]) for r in sparse], 5.0, "x"), cut_batch
+    yield "batches: 0.95 of the best other way, everywhere", *least_of([(number(r, "against_best"), f"{r['requests']} of {r['problem']}") for r in batch], 0.95, "x"), cut_batch
+    yield "batches of 32 and more: the host pays 0.3 us a request", *least_of(late, 1.0, " of what may be"), cut_batch
 
 
 def print_claims(results):
