@@ -149,31 +149,34 @@ static double wake_ns(void) {
 /* ---- prefetch --------------------------------------------------------------------------------------------------------- */
 
 static const int distances[] = { 0, 8, 12, 16, 24, 32, 48, 64 };
-enum { DISTANCES = sizeof distances / sizeof distances[0], ENTRIES = 1 << 15 };
+enum { DISTANCES = sizeof distances / sizeof distances[0], ENTRIES = 1 << 15, AROUND = 8 << 20 };
 
-static double gather_ns(const bench_pools *p, const int32_t *at, int ahead, int64_t shift) {
-  const char *s = p->strided + shift;
-  char *d = p->dense;
+static double gather_ns(const bench_pools *p, const ldg_nest *n, int ahead, int64_t shift) {
+  const ldg_model *before = ldg_model_get();
+  ldg_model m = *before;
+  ldg_job j;
+  m.number[LDG_MODEL_PREFETCH] = ahead;
+  ldg_model_use(&m);
+  ldg_plan_nest(&j, n, "list", NULL);
+  ldg_model_use(before);
   const double start = calibrate_now();
-  for (int i = 0; i < ENTRIES; i++, d += 16) {
-    if (ahead) __builtin_prefetch(s + at[i + ahead]);
-    memcpy(d, s + at[i], 16);
-  }
-  __asm__ volatile("" ::: "memory");
+  j.run(&j, p->strided + shift, p->dense, 0, ENTRIES);
   return calibrate_now() - start;
 }
 
-/* The best distance for scattered entries of 16 bytes over the whole pool. */
+/* The best distance for entries scattered over some MiB, of 12 bytes: they take two moves each, so fewer of them are in flight by themselves. */
 static int prefetch_ahead(const bench_pools *p) {
-  int32_t *at = bench_alloc((ENTRIES + 64) * (int64_t)sizeof *at);
+  int64_t *at = bench_alloc(ENTRIES * (int64_t)sizeof *at);
+  int32_t *at4 = bench_alloc(ENTRIES * (int64_t)sizeof *at4);
+  const ldg_nest n = { .block = 12, .nd = 1, .dim = { { ENTRIES, 0, 12 } }, .at = at, .at4 = at4, .span = p->bytes };
   double ns[DISTANCES];
   uint64_t seed = 3;
   int best = 0;
-  for (int i = 0; i < ENTRIES + 64; i++) at[i] = (int32_t)(splitmix64(&seed) % (uint64_t)(p->bytes / 64) * 64);
+  for (int i = 0; i < ENTRIES; i++) at[i] = at4[i] = (int32_t)(splitmix64(&seed) % (uint64_t)(AROUND / 64) * 64);
   for (int i = 0; i < DISTANCES; i++) ns[i] = 1e18;
   for (int round = 0; round < 24; round++)
-    for (int i = 0; i < DISTANCES; i++) ns[i] = fmin(ns[i], gather_ns(p, at, distances[i], (round * DISTANCES + i) * 64 * 23));
-  ldg_free(at);
+    for (int i = 0; i < DISTANCES; i++) ns[i] = fmin(ns[i], gather_ns(p, &n, distances[i], (round * DISTANCES + i) * 64 * 23));
+  ldg_free(at), ldg_free(at4);
   for (int i = 1; i < DISTANCES; i++) best = ns[i] < 0.95 * ns[best] ? i : best; /* it has to be worth it */
   return distances[best];
 }

@@ -34,7 +34,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_VARLIST,  /* ns more for a listed block with a length of its own */
   LDG_MODEL_SHUFFLE,  /* ns for a window of 64 bytes in cache */
   LDG_MODEL_PART,     /* ns of work that make it worth to wake another thread */
-  LDG_MODEL_PREFETCH, /* entries ahead to prefetch in index lists out of cache; 0: none. Measured, not used yet: kernels go 24 ahead */
+  LDG_MODEL_PREFETCH, /* entries ahead to prefetch in index lists out of cache; 0: of no use, then kernels prefetch what they are about to move */
   LDG_MODEL_STREAM,   /* bytes moved from which on non-temporal stores pay */
   LDG_MODEL_LIBC,     /* bytes of one block from which on the C library's memcpy beats a loop */
   LDG_MODEL_LANES,    /* 1: a register filled lane by lane and stored beats stores of 1 to 8 bytes; else 0 */

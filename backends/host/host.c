@@ -45,7 +45,7 @@ static const char *memcpy_why_not(const ldg_nest *n) {
 }
 static ldg_long *long_of(ldg_job *j) {
   ldg_long *l = (ldg_long *)(void *)j->own;
-  *l = (ldg_long){ .libc = ldg_model_count(LDG_MODEL_LIBC), .stream = ldg_model_count(LDG_MODEL_STREAM) };
+  *l = (ldg_long){ .libc = ldg_model_count(LDG_MODEL_LIBC), .stream = ldg_model_count(LDG_MODEL_STREAM), .ahead = ldg_model_count(LDG_MODEL_PREFETCH) };
   return l;
 }
 static void memcpy_prepare(ldg_job *j) { long_of(j), j->run = kernels()->dense; }
@@ -132,7 +132,7 @@ static const char *list_why_not(const ldg_nest *n) {
   if (only_listed(n)) return only_listed(n);
   return n->psum ? "the blocks differ in length" : NULL;
 }
-static void list_prepare(ldg_job *j) { prepare_blocks(j, list_kernel); }
+static void list_prepare(ldg_job *j) { long_of(j), prepare_blocks(j, list_kernel); }
 
 static const char *varlist_why_not(const ldg_nest *n) {
   if (only_listed(n)) return only_listed(n);
@@ -156,7 +156,7 @@ static const char *lists_why_not(const ldg_nest *n) {
   return n->at4 && n->at2_4 ? NULL : "offsets of more than 4 bytes";
 }
 static ldg_run *lists_kernel(const ldg_nest *n, int row) { return kernels()->block[row].both[n->span > FAR_SPAN]; }
-static void lists_prepare(ldg_job *j) { prepare_blocks(j, lists_kernel); }
+static void lists_prepare(ldg_job *j) { long_of(j), prepare_blocks(j, lists_kernel); }
 
 static const char *varlists_why_not(const ldg_nest *n) {
   if (only_both_listed(n)) return only_both_listed(n);

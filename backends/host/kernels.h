@@ -19,7 +19,6 @@
 #define LDG_HEAD_LOOP 0        /* long blocks: see table.py */
 #define LDG_HEAD_CALL (-1)
 #define LDG_HEAD_STREAM (-2)
-#define LDG_LIST_AHEAD 24      /* entries that a list kernel prefetches ahead */
 #define LDG_TRANSPOSE_PANEL 64 /* rows of a transpose panel: as many pages as the smallest first-level TLB holds */
 
 #if defined(__has_builtin)
@@ -81,10 +80,11 @@ typedef struct ldg_block_kernels {
 #define LDG_LANES_2(L) { L(0), L(1), L(2), L(3), L(4), L(5), L(6), L(7) }
 #define LDG_LANES_1(L) { L(0), L(1), L(2), L(3), L(4), L(5), L(6), L(7), L(8), L(9), L(10), L(11), L(12), L(13), L(14), L(15) }
 
-/* What long blocks go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
+/* What long blocks and lists go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
  * caches are better than either; of a strided or list nest also the bytes of an iteration and the kernel for each. Where blocks
- * have lengths of their own, `each` is the longest one. */
-typedef struct ldg_long { int64_t libc, stream, each; ldg_run *near, *far; } ldg_long;
+ * have lengths of their own, `each` is the longest one. Of lists that are far apart: entries to prefetch ahead. */
+typedef struct ldg_long { int64_t libc, stream, each, ahead; ldg_run *near, *far; } ldg_long;
+#define LDG_AHEAD(job) (((const ldg_long *)(const void *)(job)->own)->ahead)
 
 /* What a shuffle kernel goes by, in job->own. Lanes are of 1 or 4 bytes; masks have a bit for each. */
 typedef struct ldg_shuffle {
