@@ -151,27 +151,31 @@ static void by_parts(move *m, int64_t lo, int64_t hi) {
   zip(m, done, hi);
 }
 
-static void without_kernel(move *m, int64_t lo, int64_t hi) {
-  if (lo == hi || ldg_exec_nest(&m->chain, m->src, m->dst, lo, hi)) return;
-  if (ldg_rep_repeat_in(&m->sr, m->src->count, m->src->extent, m->src->rep) || ldg_rep_repeat_in(&m->dr, m->dst->count, m->dst->extent, m->dst->rep)) return;
-  by_parts(m, lo, hi);
-}
-
 void ldg_exec_move_planned(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
-  const ldg_items s = { sp, src->count, src->base }, d = { dp, dst->count, dst->base };
-  int64_t from = hi, to = hi;
   move m;
   m.sp = sp, m.dp = dp, m.src = src, m.dst = dst, m.chain.made = false;
-  if (lo == hi) return;
+  if (lo == hi || ldg_exec_nest(&m.chain, src, dst, lo, hi)) return;
+  else if (ldg_rep_repeat_in(&m.sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&m.dr, dst->count, dst->extent, dst->rep)) return;
+  else by_parts(&m, lo, hi);
+}
+
+static void without_kernel(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
+  if (hi - lo <= PLANNED_FROM) through_tile(sp, src, dp, dst, lo, hi);
+  else ldg_exec_move_planned(sp, src, dp, dst, lo, hi);
+}
+
+/* What a kernel leaves is less than a period at either end. */
+static void both_sides(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
+  const ldg_items s = { sp, src->count, src->base }, d = { dp, dst->count, dst->base };
+  int64_t from = hi, to = hi;
   ldg_pair_run(&s, &d, NULL, lo, hi, &from, &to);
-  without_kernel(&m, lo, from);
-  without_kernel(&m, to, hi);
+  if (lo < from) without_kernel(sp, src, dp, dst, lo, from);
+  if (to < hi) without_kernel(sp, src, dp, dst, to, hi);
 }
 
 void ldg_exec_move(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
   if (lo == hi) return;
   if (ldg_side_is_run(src)) ldg_exec(dp, dst->count, LDG_UNPACK, dst->base, ldg_at(src->base, src->rep->first + lo), lo, hi);
   else if (ldg_side_is_run(dst)) ldg_exec(sp, src->count, LDG_PACK, src->base, ldg_at(dst->base, dst->rep->first + lo), lo, hi);
-  else if (hi - lo <= PLANNED_FROM) through_tile(sp, src, dp, dst, lo, hi);
-  else ldg_exec_move_planned(sp, src, dp, dst, lo, hi);
+  else both_sides(sp, src, dp, dst, lo, hi);
 }

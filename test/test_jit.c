@@ -294,15 +294,15 @@ START_TEST(every_copy) {
   int used = 0;
   char *cache = own_cache(helper_path());
   for (int i = 0; i < PAIRS; i++) {
-    const int64_t each = rng_in(&r, 5, 40);
+    const int64_t each = rng_in(&r, 12, 40); /* few bytes are not for kernels of copies */
     s[i] = partner(&r, each, rng_in(&r, 1, 3), i == 1), d[i] = partner(&r, each, rng_in(&r, 1, 2), i == 2);
-    n[i][0] = rng_in(&r, 20, 90), n[i][1] = rng_in(&r, 20, 90);
+    n[i][0] = i == 1 ? rng_in(&r, 40, 90) : rng_in(&r, 400, 600), n[i][1] = i == 2 ? rng_in(&r, 40, 90) : rng_in(&r, 400, 600);
   }
   for (int k = 0; k < 3; k++, settles(60)) /* who calls asks, each time a little more */
     for (int i = 0; i < PAIRS; i++) check_copy(s[i], n[i][0], d[i], n[i][1], &r);
   for (int i = 0; i < PAIRS; i++) {
     used += is_copied_by_kernel(s[i]->type);
-    for (int k = 0; k < 8; k++) check_copy(s[i], rng_in(&r, 1, 90), d[i], rng_in(&r, 1, 90), &r);
+    for (int k = 0; k < 8; k++) check_copy(s[i], rng_in(&r, 1, n[i][0]), d[i], rng_in(&r, 1, n[i][1]), &r);
     sample_free(s[i]), sample_free(d[i]);
   }
   ck_assert_msg(used > 0, "%d kernels were used", used);

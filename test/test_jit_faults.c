@@ -1,4 +1,5 @@
 /* jit_faults: whatever becomes of the helper or of the process, data is moved as ever and nobody notices a child. */
+#define _GNU_SOURCE
 #include "jit_tools.h"
 
 #include "base_model.h"
@@ -6,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -202,6 +204,29 @@ START_TEST(helper_knows_little_of_the_host) {
   ck_assert(fgets(text, sizeof text, f));
   fclose(f);
   ck_assert_msg(!strncmp(text, "./tmp/lading-test-jit-", 22) && strchr(text + 2, '.'), "it was told '%s'", text);
+  unlink(path), unlink(note);
+}
+END_TEST
+
+/* The core that the caller computes on is not the helper's only one. */
+START_TEST(helper_is_not_bound) {
+  char lines[256], note[64], text[256] = "";
+  cpu_set_t before, one;
+  int cpu = 0;
+  ck_assert_int_eq(sched_getaffinity(0, sizeof before, &before), 0);
+  if (CPU_COUNT(&before) < 2) return;
+  while (!CPU_ISSET(cpu, &before)) cpu++;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+  snprintf(note, sizeof note, "/tmp/lading-test-cpus-%ld", (long)getpid());
+  snprintf(lines, sizeof lines, "nproc > %s; exit 1", note);
+  const char *path = script(lines);
+  comes_to_nothing(path, "not in the cache", 5);
+  FILE *f = fopen(note, "r");
+  ck_assert(fgets(text, sizeof text, f));
+  fclose(f);
+  ck_assert_msg(atoi(text) > 1, "it has %s processors", text);
   unlink(path), unlink(note);
 }
 END_TEST
@@ -458,6 +483,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_faults", argc, argv, disk_full, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
-                    heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, no_call_is_cancelled, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
+                    heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, no_call_is_cancelled, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
                     hot_types_get_a_kernel, shapes_are_hoped_for, shapes_that_move_little_leave_room, off_is_off, threads_while_a_kernel_comes);
 }
