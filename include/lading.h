@@ -156,7 +156,7 @@ LADING_API int lading_unpack(const lading_type *type, int64_t count, void *mem, 
  * smaller stream. The bytes read and the bytes written must not overlap. */
 LADING_API int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi);
 
-/* The same on threads of the caller; the library starts none. `pf` has to call body(arg, i) once for every i in [0, n), on
+/* The same on threads of the caller; the library starts none for it. `pf` has to call body(arg, i) once for every i in [0, n), on
  * any threads in any order, and to return after the last call has; `ctx` is passed on to it. The range is cut into at most
  * `ways` parts, at cache lines of the packed side (of a copy: of the stream). All of it runs in the calling thread, without
  * pf, where that is expected to be faster, when ways <= 1 or pf is NULL, and where destination bytes may coincide, so that

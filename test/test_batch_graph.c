@@ -104,6 +104,22 @@ START_TEST(not_in_recordings) {
 END_TEST
 
 /* Launches alike, four of them under way at a time, from a page each. Whatever a real device finds faster, the sums are right. */
+/* Somebody records another stream, and wants to hear of every call that might disturb that. */
+START_TEST(beside_recordings_of_others) {
+  void *other, *graph = NULL;
+  sums s;
+  if (!sums_open(&s, "launch-takes 1000000000")) return;
+  OK(d->stream(&other, 1));
+  OK(d->begin_capture(other, 0));
+  for (int i = 0; i < TRIALS; i++) sums_turn(&s, 5, LADING_SUM);
+  ck_assert_int_eq(counted(graphs_made), 1);
+  OK(d->end_capture(other, &graph));
+  OK(d->graph_free(graph));
+  OK(d->stream_free(other));
+  sums_close(&s);
+}
+END_TEST
+
 START_TEST(pages_of_their_own) {
   enum { ABREAST = 4 };
   sums s;
@@ -217,4 +233,4 @@ START_TEST(no_graphs) {
 }
 END_TEST
 
-BATCH_DEVICE_MAIN("batch_graph", graphs_where_faster, launches_where_faster, not_in_recordings, pages_of_their_own, cargos_of_as_many_tiles, graphs_are_forgotten, graphs_fail, no_graphs)
+BATCH_DEVICE_MAIN("batch_graph", graphs_where_faster, launches_where_faster, not_in_recordings, beside_recordings_of_others, pages_of_their_own, cargos_of_as_many_tiles, graphs_are_forgotten, graphs_fail, no_graphs)

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-enum { MOST = 32, TRIES = 4, RELAXED = 2 /* captures of others are none of ours */ };
+enum { MOST = 32, TRIES = 4 };
 typedef enum way { SINGLY, AS_GRAPH, WAYS } way;
 
 typedef struct entry {
@@ -64,13 +64,21 @@ static bool is_same(const ldg_fused_launch *a, const ldg_fused_launch *b) {
 }
 
 /* Room for one more; NULL: not now, as no graph goes before what it launched is done. */
+/* Only once nothing of it is under way. */
+static bool forget(const ldg_driver *d, void *exec, void *stream) {
+  const int mode = ldg_driver_relax(d);
+  const bool idle = d->stream_query(stream) == 0;
+  if (idle) d->exec_free(exec);
+  ldg_driver_restore(d, mode);
+  return idle;
+}
+
 static entry *make_room(ldg_graphs *g, void *stream) {
   if (g->n < MOST) return &g->entry[g->n++];
   entry *oldest = g->entry;
   for (int i = 1; i < MOST; i++)
     if (g->entry[i].last < oldest->last) oldest = &g->entry[i];
-  if (oldest->exec && g->driver->stream_query(stream)) return NULL;
-  if (oldest->exec) g->driver->exec_free(oldest->exec);
+  if (oldest->exec && !forget(g->driver, oldest->exec, stream)) return NULL;
   if (oldest == g->timed) g->timed = NULL;
   return oldest;
 }
@@ -95,14 +103,22 @@ static way way_of(const entry *e) {
   return is_open(e) || e->least[AS_GRAPH] < e->least[SINGLY] ? AS_GRAPH : SINGLY;
 }
 
-static bool record(ldg_graphs *g, entry *e, ldg_graph_enqueue *enqueue, void *arg) {
+static bool record_relaxed(ldg_graphs *g, entry *e, ldg_graph_enqueue *enqueue, void *arg) {
   const ldg_driver *d = g->driver;
   void *graph = NULL;
-  if (d->capture_begin(g->stream, RELAXED)) return false;
+  if (d->capture_begin(g->stream, LDG_CAPTURE_RELAXED)) return false;
   const int enqueued = enqueue(arg, g->stream);
   bool good = d->capture_end(g->stream, &graph) == 0 && !enqueued && d->graph_instantiate(&e->exec, graph, 0) == 0;
   if (!good) e->exec = NULL;
   if (graph) d->graph_free(graph);
+  return good;
+}
+
+/* What others record is none of ours. */
+static bool record(ldg_graphs *g, entry *e, ldg_graph_enqueue *enqueue, void *arg) {
+  const int mode = ldg_driver_relax(g->driver);
+  const bool good = record_relaxed(g, e, enqueue, arg);
+  ldg_driver_restore(g->driver, mode);
   return good;
 }
 
@@ -125,7 +141,10 @@ static double now(void) {
 static void look_at_timed(ldg_graphs *g) {
   entry *e = g->timed;
   float ms = 0;
-  int error = e ? g->driver->event_query(g->event[1]) : LDG_NOT_READY;
+  if (!e) return;
+  const int mode = ldg_driver_relax(g->driver);
+  int error = g->driver->event_query(g->event[1]);
+  ldg_driver_restore(g->driver, mode);
   if (error == LDG_NOT_READY) return;
   if (!error) error = g->driver->event_elapsed(&ms, g->event[0], g->event[1]);
   const double ns = g->calls + (double)ms * 1e6;
