@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -126,6 +127,7 @@ START_TEST(disk_full) {
   for (struct dirent *e; (e = readdir(d));) ck_assert_msg(e->d_name[0] == '.', "%s was left", e->d_name);
   closedir(d);
   sample_free(s);
+  unlink(helper);
   drop_cache(cache);
 }
 END_TEST
@@ -304,12 +306,11 @@ END_TEST
 
 /* The process that asked is gone; the next one has the kernel for pack, which was at work. The other waited in that process. */
 START_TEST(exit_while_compiling) {
-  char *cache = own_cache(helper_path());
+  char *cache = own_cache(helper_path()), lock[4096];
+  snprintf(lock, sizeof lock, "%s/.lock", cache);
   fflush(NULL);
   const pid_t pid = fork();
   if (pid == 0) {
-    char lock[4096];
-    snprintf(lock, sizeof lock, "%s/.lock", cache);
     ask(one_shape()->type);
     for (int i = 0; i < 2000 && access(lock, F_OK); i++) pause_ms(1); /* until the helper is there */
     _exit(0);
@@ -318,6 +319,9 @@ START_TEST(exit_while_compiling) {
   int got = 0;
   for (int i = 0; i < 200 && got < 1; i++) pause_ms(50), got = in_a_process(NO_HELPER, "jit");
   ck_assert_int_eq(got, 1);
+  const int fd = open(lock, O_RDWR | O_CLOEXEC);
+  flock(fd, LOCK_EX); /* until the helper that nobody waits for has made the other one, too */
+  close(fd);
   drop_cache(cache);
 }
 END_TEST
