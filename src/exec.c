@@ -93,9 +93,10 @@ static void item_by_item(const ldg_plan *p, const ldg_way *w, const char *mem, c
 static void run(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   if (lo == hi) return;
   mem = ldg_at(mem, p->at), packed = ldg_at(packed, -lo);
-  if (count == 1) ldg_exec_range(&p->one, w, mem, packed, lo, hi);
+  if (count == 1 && hi - lo == p->size && MOVES(w)) whole(&p->one, w, mem, packed, 0, p->one.n); /* no division for whole messages */
+  else if (count == 1) ldg_exec_range(&p->one, w, mem, packed, lo, hi);
   else if (w->dir == LDG_UNPACK && count > p->distinct && p->distinct > 1) item_by_item(p, w, mem, packed, lo, hi);
-  else if (hi - lo == count * p->size) whole(&p->many, w, mem, packed, 0, count * p->per); /* no division for whole messages */
+  else if (hi - lo == count * p->size) whole(&p->many, w, mem, packed, 0, count * p->per);
   else ldg_exec_range(&p->many, w, mem, packed, lo, hi);
 }
 

@@ -157,6 +157,7 @@ START_TEST(ranges_out_of_bounds) {
     ck_assert_int_eq(lading_unpack(t, 1, to, packed, lo, hi), LADING_ERR_RANGE);
     ck_assert_int_eq(lading_copy(t, 1, mem, t, 5, to, lo, hi), LADING_ERR_RANGE);
   }
+  ck_assert_int_eq(lading_copy(t, 5, NULL, t, 1, to, 0, 40), LADING_ERR_RANGE); /* nothing is read before both sides are known to have it */
   ck_assert_int_eq(lading_pack(t, -1, mem, packed, 0, 0), LADING_ERR_ARG);
   ck_assert_int_eq(lading_unpack(t, -1, mem, packed, 0, 0), LADING_ERR_ARG);
   ck_assert_int_eq(lading_copy(t, -1, mem, t, 1, to, 0, 0), LADING_ERR_ARG);
