@@ -164,7 +164,7 @@ END_TEST
 
 START_TEST(copy_between_strangers) {
   rng r = rng_of(15);
-  for (int i = 0; i < 2500; i++) {
+  for (int i = 0; i < 1500; i++) {
     sample *s = random_type(&r, i % 6, 500), *d = random_type(&r, (i / 6) % 6, 500);
     check_copy(s, rng_in(&r, 0, 3), d, rng_in(&r, 0, 3), &r);
     sample_free(s);
@@ -176,7 +176,7 @@ END_TEST
 /* Nests whose radices refine each other often, or only in part, counts above one, contiguous sides. */
 START_TEST(copy_between_nests) {
   rng r = rng_of(27);
-  for (int i = 0; i < 1500; i++) {
+  for (int i = 0; i < 900; i++) {
     sample *s = rng_in(&r, 0, 5) ? random_nest(&r, 3, 300) : s_contiguous(rng_in(&r, 1, 300), s_elem(LADING_BYTE));
     sample *d = rng_in(&r, 0, 5) ? random_nest(&r, 3, 300) : s_contiguous(rng_in(&r, 1, 300), s_elem(LADING_BYTE));
     check_copy(s, rng_in(&r, 1, 4), d, rng_in(&r, 1, 4), &r);
@@ -189,7 +189,7 @@ END_TEST
 /* Same signature, other shape: the pairs that programs really use, with a common refinement. */
 START_TEST(copy_between_partners) {
   rng r = rng_of(16);
-  for (int i = 0; i < 1200; i++) {
+  for (int i = 0; i < 700; i++) {
     int64_t n = rng_in(&r, 1, 6), m = rng_in(&r, 1, 6), k = rng_in(&r, 1, 3);
     int kind = (int)rng_in(&r, 0, LADING_C_LONG_DOUBLE);
     sample *e = s_elem(kind), *parts[5];
@@ -228,7 +228,7 @@ static sample *row_of_blocks(rng *r, int64_t block) {
 START_TEST(copy_between_rows) {
   static const int64_t lengths[] = { 1, 2, 3, 4, 8, 12, 16, 24, 31, 32, 64, 100 };
   rng r = rng_of(31);
-  for (int i = 0; i < 700; i++) {
+  for (int i = 0; i < 450; i++) {
     const int64_t block = lengths[rng_in(&r, 0, COUNT_OF(lengths) - 1)], other = rng_in(&r, 0, 2) ? block : lengths[rng_in(&r, 0, COUNT_OF(lengths) - 1)];
     sample *s = row_of_blocks(&r, block), *d = row_of_blocks(&r, other);
     if (rng_in(&r, 0, 1)) s = S_STRUCT(2, LIST(1, 1), LIST(0, 70000), s, row_of_blocks(&r, block));
