@@ -17,16 +17,18 @@ typedef struct ldg_reduce { ldg_how how; bool floats; int size; } ldg_reduce; /*
 #define LDG_SHAPE_FIELDS 64
 #define LDG_SHAPE_BYTES 2048
 /* An iteration: at most so many fields with at most so many bytes. Their destinations are distinct, also those of different
- * iterations. src and dst of all fields are >= 0, the least of each is 0. */
+ * iterations, unless these are listed. src and dst of all fields are >= 0, the least of each is 0. */
 typedef struct ldg_shape {
   ldg_reduce reduce;   /* fields are whole elements */
   int64_t stride[2];   /* source, destination: of the loop; { 0, 0 } when the kernel gets them as arguments */
+  bool listed[2];      /* iterations of at most one side are where a table says: moves only, in its order; strides are arguments */
   int n;
   ldg_field field[LDG_SHAPE_FIELDS];
 } ldg_shape;
 
-/* n iterations from src to dst: moves, or destination elements become how(source, destination). */
-typedef void ldg_kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride);
+/* n iterations from src to dst: moves, or destination elements become how(source, destination). Iteration i of a listed side is at at[i],
+ * and its stride means nothing; no other kernel looks at `at`. */
+typedef void ldg_kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride, const int32_t *at);
 
 typedef struct ldg_slot {
   _Atomic(ldg_kernel *) kernel;  /* acquire; NULL: none yet, or none that is better */

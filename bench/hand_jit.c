@@ -1,6 +1,7 @@
 /* hand_jit: fields as X(memory offset, packed offset, length); both directions are made of the same list. */
 #include "hand_jit.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #define PACK_FIELD(at, pos, len) memcpy(packed + (pos), mem + (at), (len));
@@ -36,16 +37,68 @@ LOOPS(pairs, PAIRS, 48, 96)
 #define ROW(X) X(0, 0, 92)
 LOOPS(wrf, ROW, 92, 128)
 
+#define INT_DOUBLE_CHAR "struct([1,1,1],[0,8,16],[int,double,char])"
+#define TWELVE_MIXED "struct([1,1,1,3,1,2,1,1,5,1,1,1],[0,8,16,20,32,40,48,56,64,72,80,88],[int,double,char,char,double,int16,int,double,char,int,float,double])"
+#define TEN_DOUBLES "resized(indexed_block(1,[0,2,3,7,11,12,17,21,22,27],double),0,240)"
 const hand_jit hand_jit_table[] = {
-  { "struct_int_double_char", "struct([1,1,1],[0,8,16],[int,double,char])", 4096, 13, 24, { idc_pack, idc_unpack } },
-  { "struct_12_mixed", "struct([1,1,1,3,1,2,1,1,5,1,1,1],[0,8,16,20,32,40,48,56,64,72,80,88],[int,double,char,char,double,int16,int,double,char,int,float,double])", 1024, 61, 96,
-    { twelve_pack, twelve_unpack } },
-  { "gap400", "resized(struct([1,9,9],[0,8,404],[float,resized(contiguous(10,float),0,44),float]),0,440)", 1, 400, 440, { gap400_pack, gap400_unpack } },
-  { "irregular_10_doubles", "resized(indexed_block(1,[0,2,3,7,11,12,17,21,22,27],double),0,240)", 64, 80, 240, { ten_pack, ten_unpack } },
-  { "irregular_6_pairs", "resized(indexed_block(2,[0,3,7,12,17,21],int),0,96)", 256, 48, 96, { pairs_pack, pairs_unpack } },
-  { "wrf_rows_23_floats", "resized(contiguous(23,float),0,128)", 192, 92, 128, { wrf_pack, wrf_unpack } },
+  { "struct_int_double_char", INT_DOUBLE_CHAR, 4096, 13, 24, NULL, { idc_pack, idc_unpack } },
+  { "struct_12_mixed", TWELVE_MIXED, 1024, 61, 96, NULL, { twelve_pack, twelve_unpack } },
+  { "gap400", "resized(struct([1,9,9],[0,8,404],[float,resized(contiguous(10,float),0,44),float]),0,440)", 1, 400, 440, NULL, { gap400_pack, gap400_unpack } },
+  { "irregular_10_doubles", TEN_DOUBLES, 64, 80, 240, NULL, { ten_pack, ten_unpack } },
+  { "irregular_6_pairs", "resized(indexed_block(2,[0,3,7,12,17,21],int),0,96)", 256, 48, 96, NULL, { pairs_pack, pairs_unpack } },
+  { "wrf_rows_23_floats", "resized(contiguous(23,float),0,128)", 192, 92, 128, NULL, { wrf_pack, wrf_unpack } },
 };
 const int hand_jit_rows = sizeof hand_jit_table / sizeof hand_jit_table[0];
+
+/* ---- lists: the same entries, in any places ---- */
+
+/* The same places, in order and shuffled. */
+enum { ENTRIES = HAND_JIT_ENTRIES, PLACES = HAND_JIT_PLACES };
+static int32_t in_order[ENTRIES], shuffled[ENTRIES];
+
+static int64_t draw(uint64_t *state, int64_t below) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (int64_t)((*state >> 33) % (uint64_t)below);
+}
+
+void hand_jit_make_lists(void) {
+  uint64_t state = 1;
+  for (int32_t place = 0, n = 0; n < ENTRIES; place++)
+    if (draw(&state, PLACES - place) < ENTRIES - n) in_order[n] = shuffled[n] = place, n++;
+  for (int64_t i = ENTRIES - 1; i > 0; i--) {
+    const int64_t k = draw(&state, i + 1);
+    const int32_t t = shuffled[k];
+    shuffled[k] = shuffled[i], shuffled[i] = t;
+  }
+}
+
+#define PACK_LISTED(at, pos, len) memcpy(packed + (pos), entry + (at), (len));
+#define UNPACK_LISTED(at, pos, len) memcpy(entry + (at), packed + (pos), (len));
+#define LIST_LOOP(name, list, op, fields, size, extent)                                                         \
+  static void name(char *restrict mem, char *restrict packed, int64_t count) {                                  \
+    for (int64_t i = 0; i < count; i++, packed += (size)) {                                                     \
+      char *entry = mem + (int64_t)list[i] * (extent);                                                          \
+      fields(op)                                                                                                \
+    }                                                                                                           \
+  }
+#define LIST_LOOPS(name, fields, size, extent)                                                                  \
+  LIST_LOOP(name##_in_order_pack, in_order, PACK_LISTED, fields, size, extent)                                  \
+  LIST_LOOP(name##_in_order_unpack, in_order, UNPACK_LISTED, fields, size, extent)                              \
+  LIST_LOOP(name##_shuffled_pack, shuffled, PACK_LISTED, fields, size, extent)                                  \
+  LIST_LOOP(name##_shuffled_unpack, shuffled, UNPACK_LISTED, fields, size, extent)
+LIST_LOOPS(idc, IDC, 13, 24)
+LIST_LOOPS(twelve, TWELVE, 61, 96)
+LIST_LOOPS(ten, TEN, 80, 240)
+
+#define LISTED(name, type, loops, size, extent)                                                                 \
+  { name "_in_order", type, ENTRIES, size, extent, in_order, { loops##_in_order_pack, loops##_in_order_unpack } },  \
+  { name "_shuffled", type, ENTRIES, size, extent, shuffled, { loops##_shuffled_pack, loops##_shuffled_unpack } }
+const hand_jit hand_jit_lists[] = {
+  LISTED("list_int_double_char", INT_DOUBLE_CHAR, idc, 13, 24),
+  LISTED("list_12_mixed", TWELVE_MIXED, twelve, 61, 96),
+  LISTED("list_10_doubles", TEN_DOUBLES, ten, 80, 240),
+};
+const int hand_jit_lists_n = sizeof hand_jit_lists / sizeof hand_jit_lists[0];
 
 /* ---- copies: X(from, to, length) ---- */
 
@@ -94,14 +147,14 @@ SUM_LOOP(sum_row, float, ROW_OF_4, 92, 128)
 SUM_LOOP(sum_six, float, SIX_OF_4, 40, 48)
 
 const hand_jit_copy hand_jit_copies[] = {
-  { "copy_int_double_char", { "struct([1,1,1],[0,8,16],[int,double,char])", "resized(struct([1,1,1],[0,16,24],[int,double,char]),0,32)" }, false, 1000, 13, { 24, 32 }, idc_wider },
-  { "copy_12_mixed", { "struct([1,1,1,3,1,2,1,1,5,1,1,1],[0,8,16,20,32,40,48,56,64,72,80,88],[int,double,char,char,double,int16,int,double,char,int,float,double])",
+  { "copy_int_double_char", { INT_DOUBLE_CHAR, "resized(struct([1,1,1],[0,16,24],[int,double,char]),0,32)" }, false, 1000, 13, { 24, 32 }, idc_wider },
+  { "copy_12_mixed", { TWELVE_MIXED,
     "resized(struct([1,1,1,3,1,2,1,1,5,1,1,1],[0,8,16,17,24,32,36,40,48,56,60,64],[int,double,char,char,double,int16,int,double,char,int,float,double]),0,88)" },
     false, 200, 61, { 96, 88 }, twelve_closer },
   { "copy_6_pairs", { "resized(indexed_block(2,[0,3,7,12,17,21],int),0,96)", "resized(indexed_block(2,[0,2,6,8,12,16],int),0,80)" }, false, 250, 48, { 96, 80 }, pairs_closer },
   { "copy_6_floats", { "resized(indexed_block(1,[0,2,3,5,7,8],float),0,40)", "resized(vector(6,1,2,float),0,48)" }, false, 500, 24, { 40, 48 }, six_floats },
   { "sum_3_doubles", { NULL, "resized(contiguous(3,double),0,32)" }, true, 500, 24, { 24, 32 }, sum_vectors },
-  { "sum_10_doubles", { NULL, "resized(indexed_block(1,[0,2,3,7,11,12,17,21,22,27],double),0,240)" }, true, 64, 80, { 80, 240 }, sum_ten },
+  { "sum_10_doubles", { NULL, TEN_DOUBLES }, true, 64, 80, { 80, 240 }, sum_ten },
   { "sum_gap400", { NULL, "resized(struct([1,9,9],[0,8,404],[float,resized(contiguous(10,float),0,44),float]),0,440)" }, true, 30, 400, { 400, 440 }, sum_gap400 },
   { "sum_23_floats", { NULL, "resized(contiguous(23,float),0,128)" }, true, 192, 92, { 92, 128 }, sum_row },
   { "sum_copy_6_floats", { "resized(indexed_block(1,[0,2,3,5,7,8],float),0,40)", "resized(vector(6,1,2,float),0,48)" }, true, 500, 24, { 40, 48 }, sum_six },

@@ -9,8 +9,13 @@ typedef struct hand_jit {
   const char *name, *type;
   int64_t count;                                             /* items in a message */
   int64_t size, extent;                                      /* packed and in memory, of an item */
+  const int32_t *list;                                       /* not NULL: a message is one item, with entries of that type at these indices */
   void (*move[2])(char *mem, char *packed, int64_t count);   /* pack, unpack */
 } hand_jit;
+
+#define HAND_JIT_ENTRIES 1000
+#define HAND_JIT_PLACES (HAND_JIT_ENTRIES * 3 / 2) /* for them */
+void hand_jit_make_lists(void);
 
 /* From one layout to another, or reduced (SUM) while it is. */
 typedef struct hand_jit_copy {
@@ -22,7 +27,7 @@ typedef struct hand_jit_copy {
 
 extern const hand_jit_copy hand_jit_copies[];
 extern const int hand_jit_copies_n;
-extern const hand_jit hand_jit_table[];
-extern const int hand_jit_rows;
+extern const hand_jit hand_jit_table[], hand_jit_lists[];
+extern const int hand_jit_rows, hand_jit_lists_n;
 
 #endif

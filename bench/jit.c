@@ -44,14 +44,14 @@ enum { TIER1, KERNEL, HAND, WAYS };
 #define SAMPLES 41
 #define SAMPLE_NS 50e3
 
-typedef struct subject { const hand_jit *h; lading_type *type; const ldg_plan *tier1; char *mem, *packed; } subject;
+typedef struct subject { const hand_jit *h; int64_t items; lading_type *type; const ldg_plan *tier1; char *mem, *packed; } subject;
 
 static void call(const subject *s, int way, int dir) {
   const int64_t all = s->h->count * s->h->size;
   if (way == HAND) s->h->move[dir](s->mem, s->packed, s->h->count);
-  else if (way == TIER1) ldg_exec(s->tier1, s->h->count, dir, s->mem, s->packed, 0, all);
-  else if (dir == LDG_PACK) lading_pack(s->type, s->h->count, s->mem, s->packed, 0, all);
-  else lading_unpack(s->type, s->h->count, s->mem, s->packed, 0, all);
+  else if (way == TIER1) ldg_exec(s->tier1, s->items, dir, s->mem, s->packed, 0, all);
+  else if (dir == LDG_PACK) lading_pack(s->type, s->items, s->mem, s->packed, 0, all);
+  else lading_unpack(s->type, s->items, s->mem, s->packed, 0, all);
   __asm__ volatile("" ::: "memory");
 }
 
@@ -70,10 +70,21 @@ static void time_ways(const subject *s, int dir, double out[WAYS]) {
   for (int w = 0; w < WAYS; w++) out[w] = sampler_stats(ns[w], SAMPLES).ns;
 }
 
+/* The entries of a list are one item. */
+static bool list_subject(subject *s) {
+  int64_t at[HAND_JIT_ENTRIES];
+  lading_type *entry = s->type;
+  s->items = 1;
+  for (int i = 0; i < HAND_JIT_ENTRIES; i++) at[i] = s->h->list[i] * s->h->extent;
+  const int e = lading_type_hindexed_block(HAND_JIT_ENTRIES, 1, at, entry, &s->type);
+  lading_type_free(entry);
+  return !e;
+}
+
 static bool open_subject(subject *s, const hand_jit *h) {
   const ldg_plan *p;
-  s->h = h, s->mem = bench_alloc(h->count * h->extent), s->packed = bench_alloc(h->count * h->size);
-  if (lading_type_parse(h->type, &s->type) || ldg_api_plan(s->type, &p)) return false;
+  *s = (subject){ .h = h, .items = h->count, .mem = bench_alloc((h->list ? HAND_JIT_PLACES : h->count) * h->extent), .packed = bench_alloc(h->count * h->size) };
+  if (lading_type_parse(h->type, &s->type) || (h->list && !list_subject(s)) || ldg_api_plan(s->type, &p)) return false;
   if (ldg_plan_forced(p->layout, p->extent, "tier1", &s->tier1)) return false; /* no strategy's name: planned as ever, without kernels */
   return true;
 }
@@ -83,7 +94,7 @@ static const char *verdict(const subject *s, int dir) {
   static const struct { const char *says, *means; } all[] = { { "tier 2", "yes" }, { "tier 1, its kernel is no faster", "no faster" }, { "tier 1, no kernel came", "did not come" } };
   static char text[1 << 16];
   char line[64];
-  lading_explain(s->type, s->h->count, text, sizeof text);
+  lading_explain(s->type, s->items, text, sizeof text);
   for (int i = 0; i < 3; i++) {
     snprintf(line, sizeof line, " %s: %s", dir == LDG_PACK ? "pack" : "unpack", all[i].says);
     if (strstr(text, line)) return all[i].means;
@@ -108,24 +119,32 @@ static void print_row(const char *name, const char *what, double bytes, const do
   printf("%-24s %-7s %9.1f %9.1f %9.1f %9.2f %9.2f  %s\n", name, what, bytes / ns[TIER1], bytes / ns[KERNEL], bytes / ns[HAND], ns[TIER1] / ns[KERNEL], ns[HAND] / ns[KERNEL], kernel);
 }
 
-static int gains(void *arg) {
+static bool row_gains(const hand_jit *h, int dir, double ratio[2]) {
+  subject s;
+  double ns[WAYS];
+  if (!open_subject(&s, h)) return false;
+  const char *kernel = call_until_verdict(&s, dir);
+  time_ways(&s, dir, ns);
+  print_row(h->name, dir == LDG_PACK ? "pack" : "unpack", (double)(h->count * h->size), ns, kernel);
+  ratio[0] += log(ns[TIER1] / ns[KERNEL]), ratio[1] += log(ns[HAND] / ns[KERNEL]);
+  ldg_plan_release(s.tier1), lading_type_free(s.type), ldg_free(s.mem), ldg_free(s.packed);
+  return true;
+}
+
+static bool table_gains(const char *what, const hand_jit *rows, int n) {
   double ratio[2] = { 0, 0 };
+  for (int i = 0; i < n; i++)
+    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++)
+      if (!row_gains(&rows[i], dir, ratio)) return false;
+  printf("geometric means of %s: %.2f times tier 1, %.2f times the hand-written loop\n", what, exp(ratio[0] / (2 * n)), exp(ratio[1] / (2 * n)));
+  return true;
+}
+
+static int gains(void *arg) {
   setenv("LADING_JIT", arg, 1);
+  hand_jit_make_lists();
   printf("%-24s %-7s %9s %9s %9s %9s %9s  %s\n", "GB/s", "", "tier 1", "jit", "hand", "/tier 1", "/hand", "kernel");
-  for (int i = 0; i < hand_jit_rows; i++)
-    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) {
-      subject s;
-      double ns[WAYS];
-      const hand_jit *h = &hand_jit_table[i];
-      if (!open_subject(&s, h)) return 1;
-      const char *kernel = call_until_verdict(&s, dir);
-      time_ways(&s, dir, ns);
-      print_row(h->name, dir == LDG_PACK ? "pack" : "unpack", (double)(h->count * h->size), ns, kernel);
-      ratio[0] += log(ns[TIER1] / ns[KERNEL]), ratio[1] += log(ns[HAND] / ns[KERNEL]);
-      ldg_plan_release(s.tier1), lading_type_free(s.type), ldg_free(s.mem), ldg_free(s.packed);
-    }
-  printf("geometric means: %.2f times tier 1, %.2f times the hand-written loop\n", exp(ratio[0] / (2 * hand_jit_rows)), exp(ratio[1] / (2 * hand_jit_rows)));
-  return 0;
+  return !table_gains("packs and unpacks", hand_jit_table, hand_jit_rows) || !table_gains("lists", hand_jit_lists, hand_jit_lists_n);
 }
 
 /* ---- copies, sums ---- */

@@ -21,8 +21,10 @@ typedef struct hot {
 
 /* ---- running ---- */
 
+static bool is_enough(const hot *h, int64_t turns) { return turns >= atomic_load_explicit(&h->hot.least, memory_order_relaxed); }
+
 static void run_loops(const hot *h, ldg_kernel *k, int d, const char *src, char *dst, int64_t n) {
-  if (d == 0) k(src, dst, n, h->dim[0].src, h->dim[0].dst);
+  if (d == 0) k(src, dst, n, h->dim[0].src, h->dim[0].dst, NULL);
   else for (int64_t i = 0; i < n; i++)
     run_loops(h, k, d - 1, ldg_at(src, i * h->dim[d].src), ldg_at(dst, i * h->dim[d].dst), h->dim[d - 1].n);
 }
@@ -32,7 +34,7 @@ static ldg_hot_shape make_shape;
 static __attribute__((noinline)) void run_otherwise(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
-  if (k && n <= h->most && h->loops > 1 && h->dim[0].n >= atomic_load_explicit(&h->hot.least, memory_order_relaxed)) {
+  if (k && n <= h->most && h->loops > 1 && is_enough(h, h->dim[0].n)) {
     run_loops(h, k, h->loops - 1, ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), n);
     return;
   }
@@ -46,12 +48,22 @@ static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
   if (__builtin_expect(k && h->loops <= 1 && n <= h->most, 1)) {
     const int64_t turns = h->loops ? n : n == h->step->n;
-    if (turns >= atomic_load_explicit(&h->hot.least, memory_order_relaxed)) {
-      k(ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), turns, h->dim[0].src, h->dim[0].dst);
+    if (is_enough(h, turns)) {
+      k(ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), turns, h->dim[0].src, h->dim[0].dst, NULL);
       return;
     }
   }
   run_otherwise(j, src, dst, i0, n);
+}
+
+/* Entries of a list: their packed places are counted from that of the first of all. */
+static void run_list(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  const hot *h = j->hot;
+  const ldg_dim *d = &h->dim[0];
+  ldg_kernel *k = ldg_hot_kernel(&h->hot);
+  if (__builtin_expect(k && n <= h->most && is_enough(h, n), 1))
+    k(ldg_at(src, h->at[0] + i0 * d->src), ldg_at(dst, h->at[1] + i0 * d->dst), n, d->src, d->dst, h->step->at4 + i0);
+  else run_otherwise(j, src, dst, i0, n);
 }
 
 /* ---- shapes ---- */
@@ -66,8 +78,26 @@ static ldg_dim dim_of(const ldg_rep *r, int dir) {
   return (ldg_dim){ r->n, dir == LDG_PACK ? r->stride : r->child->size, dir == LDG_PACK ? r->child->size : r->stride };
 }
 
-/* The body that iterations of the innermost possible loop are made of, all loops around it, and the shape of it. */
-static bool shape_of(hot *h, ldg_shape *s) {
+/* Entries of a list that are the same but for their places, which kernels have as an argument. Those of one block gain nothing, and
+ * what few fields the whole of it has are better constants, unless its destinations may coincide: then only the list's order is right. */
+static bool is_listed(const ldg_step *s, int dir) {
+  const ldg_rep *r = s->rep, *body = r->child;
+  if (r->kind != LDG_BLOCKS || r->cnt || !s->at4 || body->runs < 2 || !ldg_hot_fits(body)) return false;
+  const bool ordered = s->job[dir].nest.ordered;
+  return ordered ? ldg_rep_disjoint(body) : !ldg_hot_fits(r);
+}
+
+/* The body is an entry. */
+static const ldg_rep *list_of(hot *h, ldg_shape *s) {
+  const int mem = h->dir == LDG_PACK ? 0 : 1;
+  const int64_t each = h->step->each;
+  h->loops = 1, h->dim[0] = (ldg_dim){ h->step->n, mem == 0 ? 0 : each, mem == 0 ? each : 0 };
+  s->listed[mem] = true, s->stride[0] = s->stride[1] = 0;
+  return h->step->rep->child;
+}
+
+/* The body that iterations of the innermost possible loop are made of, and all loops around it. */
+static const ldg_rep *loops_of(hot *h, ldg_shape *s) {
   const ldg_rep *r = h->step->rep;
   int loops = 0;
   ldg_dim outer[LDG_DIMS];
@@ -77,8 +107,14 @@ static bool shape_of(hot *h, ldg_shape *s) {
   }
   h->loops = loops, h->dim[0] = (ldg_dim){ 0, 0, 0 };
   for (int i = 0; i < loops; i++) h->dim[i] = outer[loops - 1 - i];
+  s->stride[0] = loops ? h->dim[0].src : 0, s->stride[1] = loops ? h->dim[0].dst : 0;
+  return r;
+}
+
+static bool shape_of(hot *h, ldg_shape *s) {
   s->reduce = (ldg_reduce){ .size = 1 };
-  s->n = 0, s->stride[0] = loops ? h->dim[0].src : 0, s->stride[1] = loops ? h->dim[0].dst : 0;
+  s->n = 0, s->listed[0] = s->listed[1] = false;
+  const ldg_rep *r = is_listed(h->step, h->dir) ? list_of(h, s) : loops_of(h, s);
   if (!ldg_hot_fits(r) || ldg_rep_walk(r, 0, r->size, add_piece, &(pieces){ s, h->dir })) return false;
   ldg_hot_settle(s, h->at);
   return true;
@@ -126,7 +162,9 @@ bool ldg_jit_lets(const char *force) { return (!force || !strcmp(force, "jit")) 
 static bool may_pay(const ldg_step *s, int dir) {
   const ldg_rep *r = s->rep, *body = r->kind == LDG_REPEAT ? r->child : r;
   const ldg_nest *nest = &s->job[dir].nest;
-  if (s->thin || nest->ordered || bytes_of(s) < BYTES_MIN || !strcmp(s->job[dir].name, "memcpy") || !strcmp(s->job[dir].name, "transpose")) return false;
+  if (s->thin || bytes_of(s) < BYTES_MIN) return false;
+  if (is_listed(s, dir)) return true;
+  if (nest->ordered || !strcmp(s->job[dir].name, "memcpy") || !strcmp(s->job[dir].name, "transpose")) return false;
   while (body->kind == LDG_REPEAT && !ldg_hot_fits(body)) body = body->child;
   if (body->runs == 1 && bytes_of(s) < PLAIN_MIN && !ldg_jit_forced()) return false;
   return ldg_hot_fits(body) && (body->runs > 1 || body->size <= BLOCK_MAX) && (body != r || r->kind != LDG_BYTES);
@@ -138,7 +176,7 @@ void ldg_jit_wrap(ldg_step *s, int dir) {
   h->below = s->job[dir].run, h->step = s, h->dir = dir;
   h->each = s->rep->psum ? 0 : s->each;
   ldg_hot_init(&h->hot);
-  s->hot[dir] = h, s->job[dir].hot = h, s->job[dir].run = run;
+  s->hot[dir] = h, s->job[dir].hot = h, s->job[dir].run = is_listed(s, dir) ? run_list : run;
 }
 
 void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {

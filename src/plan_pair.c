@@ -115,7 +115,7 @@ static const char *shape_of(const maker *m, ldg_shape *s) {
   if (!(p->period = period_of(a.body->size, b.body->size))) return "what both sides have in common is too large";
   if (a.row % p->period || b.row % p->period) return "the loops of both sides do not end together";
   p->row = ldg_min(a.row ? a.row : INT64_MAX, b.row ? b.row : INT64_MAX);
-  s->reduce = m->reduce, s->n = 0, s->stride[0] = stride_of(&a, p->period), s->stride[1] = stride_of(&b, p->period);
+  s->reduce = m->reduce, s->n = 0, s->listed[0] = s->listed[1] = false, s->stride[0] = stride_of(&a, p->period), s->stride[1] = stride_of(&b, p->period);
   if (!runs_of(&a, p->period, &x) || !runs_of(&b, p->period, &y) || !zip(s, &x, &y, p->period)) return "it has too many fields";
   ldg_hot_settle(s, p->at);
   return splits(s) ? "it splits elements" : NULL;
@@ -176,7 +176,7 @@ static void run(const ldg_pair *p, ldg_kernel *k, const ldg_items *src, const ld
   for (int64_t n; from < to; from += n) {
     n = to - from;
     const int64_t x = place(&a, from, &n) + p->at[0], y = place(&b, from, &n) + p->at[1];
-    k(ldg_at(src->base, x), (char *)(uintptr_t)ldg_at(dst->base, y), n / p->period, stride_of(&a, p->period), stride_of(&b, p->period));
+    k(ldg_at(src->base, x), (char *)(uintptr_t)ldg_at(dst->base, y), n / p->period, stride_of(&a, p->period), stride_of(&b, p->period), NULL);
   }
 }
 

@@ -38,7 +38,9 @@ static ldg_key random_key(rng *r) {
   }
   for (int i = 0; i < s->n; i++) lo[0] = least(lo[0], s->field[i].src), lo[1] = least(lo[1], s->field[i].dst);
   for (int i = 0; i < s->n; i++) s->field[i].src -= lo[0], s->field[i].dst -= lo[1];
-  if (rng_in(r, 0, 2)) {
+  const int64_t kind = rng_in(r, 0, 11);
+  if (kind <= 1) s->listed[kind] = !how;
+  else if (kind >= 4) {
     s->stride[0] = (end[0] - lo[0] + width * rng_in(r, 0, 9)) * (rng_in(r, 0, 3) ? 1 : -1);
     s->stride[1] = (end[1] - lo[1] + width * rng_in(r, 0, 9)) * (rng_in(r, 0, 3) ? 1 : -1);
   }
@@ -61,10 +63,13 @@ END_TEST
 START_TEST(keys_refused) {
   static const char *const bad[] = { "", "v3", "v3 ", "v3 *", "v9 * 0>0:4", "v3 * 0>0:0", "v3 * 0>0:4 ", "v3 * 00>0:4", "v3 * 1>0:4", "v3 * 0>1:4", "v3 * 0>0:4 4>2:4",
                                      "v3 0,0 0>0:4", "v3 -0,4 0>0:4", "v3 * 0>0:9999999", "v3 * 0>0:2049", "v3 * 0>0:4x", "v3 * -1>0:4", "v3 4 0>0:4", "v3  * 0>0:4",
-                                     "v3 sum * 0>0:4", "v3 sum.f2 * 0>0:4", "v3 and.f4 * 0>0:4", "v3 sum.f8 * 0>0:4", "v3 sum.i3 * 0>0:3", "v3 max.i4 * 0>0:4", "v3 sum.i4* 0>0:4" };
+                                     "v3 sum * 0>0:4", "v3 sum.f2 * 0>0:4", "v3 and.f4 * 0>0:4", "v3 sum.f8 * 0>0:4", "v3 sum.i3 * 0>0:3", "v3 max.i4 * 0>0:4", "v3 sum.i4* 0>0:4",
+                                     "v3 @ 0>0:4", "v3 @,@ 0>0:4", "v3 @,4 0>0:4", "v3 4,@ 0>0:4", "v3 *,* 0>0:4", "v3 *, 0>0:4", "v3 sum.i4 @,* 0>0:4" };
   ldg_key k;
   for (int64_t i = 0; i < COUNT_OF(bad); i++) ck_assert_msg(!ldg_key_read(bad[i], &k), "'%s' was taken", bad[i]);
-  ck_assert(ldg_key_read("v3 * 0>0:4", &k));
+  ck_assert(ldg_key_read("v3 * 0>0:4", &k) && !k.shape.listed[0] && !k.shape.listed[1]);
+  ck_assert(ldg_key_read("v3 @,* 0>0:4", &k) && k.shape.listed[0] && !k.shape.listed[1]);
+  ck_assert(ldg_key_read("v3 *,@ 0>0:4", &k) && !k.shape.listed[0] && k.shape.listed[1]);
 }
 END_TEST
 
@@ -143,26 +148,54 @@ END_TEST
 /* ---- the judge ---- */
 
 /* Kernels of one block of 92 bytes, one of them right. */
-static void honest(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
+static void honest(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+  (void)at;
   for (int64_t i = 0; i < n; i++) memcpy(dst + i * ds, src + i * ss, 92);
 }
-static void swaps_strides(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) { honest(src, dst, n, ds, ss); }
-static void packs_only(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) { (void)ds, honest(src, dst, n, ss, 92); }
-static void unpacks_only(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) { (void)ss, honest(src, dst, n, 92, ds); }
-static void knows_one_stride(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) { (void)ds, honest(src, dst, n, ss, ss); }
-static void forgets_the_last(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) { honest(src, dst, n - (n == 17), ss, ds); }
-static void forgets_a_byte(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
+static void swaps_strides(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { honest(src, dst, n, ds, ss, at); }
+static void packs_only(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { (void)ds, honest(src, dst, n, ss, 92, at); }
+static void unpacks_only(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { (void)ss, honest(src, dst, n, 92, ds, at); }
+static void knows_one_stride(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { (void)ds, honest(src, dst, n, ss, ss, at); }
+static void forgets_the_last(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { honest(src, dst, n - (n == 17), ss, ds, at); }
+static void forgets_a_byte(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+  (void)at;
   for (int64_t i = 0; i < n; i++) memcpy(dst + i * ds, src + i * ss, 91);
 }
 
 static volatile char seen;
-static void reads_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
-  honest(src, dst, n, ss, ds);
+static void reads_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+  honest(src, dst, n, ss, ds, at);
   if (n == 3) seen = src[2 * ss + 92];
 }
-static void writes_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
-  honest(src, dst, n, ss, ds);
+static void writes_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+  honest(src, dst, n, ss, ds, at);
   if (n == 3) *(volatile char *)(dst - 1) = 0;
+}
+
+/* Kernels that go by a list, of fields of 4 and 9 bytes; two of them right. */
+static void by_list(const char *src, char *dst, int64_t n, const int32_t *from, const int32_t *to, int64_t stride) {
+  for (int64_t i = 0; i < n; i++) {
+    const char *s = src + (from ? from[i] : i * stride);
+    char *d = dst + (to ? to[i] : i * stride);
+    memcpy(d, s, 4), memcpy(d + (to ? 8 : 4), s + (from ? 8 : 4), 9);
+  }
+}
+static void packs_list(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { (void)ss, by_list(src, dst, n, at, NULL, ds); }
+static void unpacks_list(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { (void)ds, by_list(src, dst, n, NULL, at, ss); }
+static void reads_a_list_too_far(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+  unpacks_list(src, dst, n, ss, ds, at);
+  if (n == 19) seen = (char)at[n];
+}
+static void goes_backwards(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+  for (int64_t i = n - 1; i >= 0; i--) unpacks_list(src + i * ss, dst, 1, ss, ds, at + i);
+}
+static void never_looks_back(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+  for (int64_t i = 0; i < n; i++) unpacks_list(src + i * ss, dst + (uint32_t)(at[i] < 0 ? -at[i] : at[i]), 1, ss, ds, (int32_t[]){ 0 });
+}
+static void field_by_field(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+  (void)ds;
+  for (int64_t i = 0; i < n; i++) memcpy(dst + at[i], src + i * ss, 4);
+  for (int64_t i = 0; i < n; i++) memcpy(dst + at[i] + 8, src + i * ss + 4, 9);
 }
 
 /* In a process of its own, since the pages around what may be touched end it. */
@@ -183,6 +216,14 @@ START_TEST(wrong_kernels_are_refused) {
   ck_assert(!refused("v3 128,92 0>0:92", honest));
   for (int64_t i = 0; i < COUNT_OF(wrong); i++) ck_assert_msg(refused("v3 * 0>0:92", wrong[i]), "kernel %" PRId64 " was accepted", i);
   ck_assert_msg(refused("v3 -128,92 0>0:92", swaps_strides), "known strides are not tried");
+}
+END_TEST
+
+START_TEST(wrong_lists_are_refused) {
+  static ldg_kernel *const wrong[] = { packs_list, honest, reads_a_list_too_far, goes_backwards, never_looks_back, field_by_field };
+  ck_assert(!refused("v3 @,* 0>0:4 8>4:9", packs_list));
+  ck_assert(!refused("v3 *,@ 0>0:4 4>8:9", unpacks_list));
+  for (int64_t i = 0; i < COUNT_OF(wrong); i++) ck_assert_msg(refused("v3 *,@ 0>0:4 4>8:9", wrong[i]), "kernel %" PRId64 " was accepted", i);
 }
 END_TEST
 
@@ -260,6 +301,56 @@ START_TEST(every_range) {
     sample_free(s[i]);
   }
   ck_assert_msg(used >= SAMPLES && waits == 0, "%d kernels were used, %d did not come (%s)", used, waits, ldg_cpu_isa());
+  drop_cache(cache);
+}
+END_TEST
+
+/* An entry of a list: fields in any order, that do not meet but in the last case, which only packs have kernels for. */
+static sample *entry(rng *r, bool last) {
+  switch (last ? 9 : rng_in(r, 0, 3)) {
+  case 0: return S_STRUCT(3, LIST(1, 1, 1), LIST(0, 8, 16), s_elem(LADING_INT32), s_elem(LADING_DOUBLE), s_elem(LADING_CHAR));
+  case 1: return s_hvector(rng_in(r, 2, 9), 1, rng_in(r, 5, 20), s_elem(LADING_INT32)); /* one nest, its own loops inside the list */
+  case 9: return S_STRUCT(3, LIST(1, 1, 1), LIST(0, 2, 12), s_elem(LADING_INT32), s_elem(LADING_INT32), s_elem(LADING_DOUBLE));
+  default: return fields(r, rng_in(r, 2, rng_in(r, 0, 3) ? 6 : 50), 12, rng_in(r, 0, 1) ? 4 : 1);
+  }
+}
+
+/* Some apart, some that overlap or repeat, before and behind the origin: whoever comes last in the stream stays. */
+static sample *listed(rng *r, int i) {
+  int64_t at[300], n = i < 3 ? rng_in(r, 1, 64) : rng_in(r, 65, 300);
+  const int64_t pitch = i % 2 ? rng_in(r, 1, 60) : 1100, back = rng_in(r, 0, n), far = i % 7 ? 0 : INT64_C(1) << 33;
+  for (int64_t k = 0; k < n; k++) at[k] = pitch * (k - back) + (i % 2 ? rng_in(r, 0, 9) : 0) - far;
+  for (int64_t k = n - 1; k > 0 && i % 3; k--) {
+    const int64_t x = rng_in(r, 0, k), t = at[x];
+    at[x] = at[k], at[k] = t;
+  }
+  return s_hindexed_block(n, 1, at, s_hindexed(1, LIST(1), LIST(far), entry(r, i == 3)));
+}
+
+/* Asks for all kernels of all types, and says how many jobs of lists have one. */
+static int lists_used(sample *const *s, int n) {
+  int used = 0;
+  for (int i = 0; i < n; i++) ask(s[i]->type);
+  ck_assert(settles(120));
+  for (int i = 0; i < n; i++) {
+    ck_assert_msg(count_text(s[i]->type, "no kernel came") == 0, "a kernel did not come");
+    used += count_text(s[i]->type, "@,* ") + count_text(s[i]->type, "*,@ ");
+  }
+  return used;
+}
+
+START_TEST(every_list) {
+  enum { LISTS = TEST_ASAN || TEST_TSAN ? 6 : 14 };
+  rng r = rng_of(77);
+  sample *s[LISTS];
+  char *cache = own_cache(helper_path());
+  for (int i = 0; i < LISTS; i++) s[i] = listed(&r, i);
+  const int used = lists_used(s, LISTS);
+  for (int i = 0; i < LISTS; i++) {
+    for (int k = 0; k < 6; k++) check_moves(s[i], k < 4 ? 1 : rng_in(&r, 2, 4), &r);
+    sample_free(s[i]);
+  }
+  ck_assert_msg(used >= LISTS / 2, "%d kernels of lists were used", used);
   drop_cache(cache);
 }
 END_TEST
@@ -396,7 +487,7 @@ START_TEST(every_reduction) {
 END_TEST
 
 int main(int argc, char **argv) {
-  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_copy, every_reduction); /* the others are about all levels */
-  if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused);
-  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, bad_objects_are_refused, every_range, every_copy, every_reduction);
+  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_list, every_copy, every_reduction); /* the others are about all levels */
+  if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused);
+  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused, every_range, every_list, every_copy, every_reduction);
 }

@@ -24,6 +24,9 @@ enum { HOWS = sizeof hows / sizeof hows[0] };
 
 /* ---- printing ---- */
 
+/* Those that are arguments. */
+static const char *strides_of(const ldg_shape *s) { return s->listed[0] ? "@,*" : s->listed[1] ? "*,@" : "*"; }
+
 bool ldg_key_print(const ldg_key *key, char text[LDG_KEY_MAX]) {
   const ldg_shape *s = &key->shape;
   ldg_text t;
@@ -31,7 +34,7 @@ bool ldg_key_print(const ldg_key *key, char text[LDG_KEY_MAX]) {
   ldg_text_add(&t, "%s ", key->level->name);
   if (s->reduce.how) ldg_text_add(&t, "%s.%c%d ", hows[s->reduce.how], s->reduce.floats ? 'f' : 'i', s->reduce.size);
   if (s->stride[0] || s->stride[1]) ldg_text_add(&t, "%lld,%lld", (long long)s->stride[0], (long long)s->stride[1]);
-  else ldg_text_add(&t, "*");
+  else ldg_text_add(&t, "%s", strides_of(s));
   for (int i = 0; i < s->n; i++) {
     const ldg_field *f = &s->field[i];
     if (f->src >= LDG_KEY_FAR || f->dst >= LDG_KEY_FAR) return false;
@@ -72,7 +75,9 @@ static bool take_reduce(const char **at, ldg_reduce *r) {
 
 static bool take_strides(const char **at, ldg_shape *s) {
   s->stride[0] = s->stride[1] = 0;
-  if (take(at, '*')) return true;
+  s->listed[0] = take(at, '@'), s->listed[1] = false;
+  if (s->listed[0]) return take(at, ',') && take(at, '*');
+  if (take(at, '*')) return !take(at, ',') || (s->listed[1] = take(at, '@'));
   return take_number(at, true, &s->stride[0]) && take(at, ',') && take_number(at, true, &s->stride[1]) && (s->stride[0] || s->stride[1]);
 }
 
@@ -93,7 +98,7 @@ static bool valid(const ldg_shape *s) {
     for (int k = 0; k < i; k++)
       if (meet(&s->field[i], &s->field[k])) return false;
   }
-  return s->n > 0 && bytes <= LDG_SHAPE_BYTES && least[0] == 0 && least[1] == 0;
+  return s->n > 0 && !(s->reduce.how && (s->listed[0] || s->listed[1])) && bytes <= LDG_SHAPE_BYTES && least[0] == 0 && least[1] == 0;
 }
 
 bool ldg_key_read(const char *text, ldg_key *key) {
@@ -121,7 +126,7 @@ void ldg_key_symbol(const ldg_key *key, const char *text, char symbol[LDG_KEY_SY
   int64_t bytes = 0;
   for (int i = 0; i < s->n; i++) bytes += s->field[i].len;
   snprintf(symbol, LDG_KEY_SYMBOL, "ldg_j_%s_%s%sf%d_b%lld_%s%016llx", key->level->name, hows[s->reduce.how], s->reduce.how ? "_" : "", s->n, (long long)bytes,
-           s->stride[0] || s->stride[1] ? "s_" : "", (unsigned long long)ldg_key_hash(text));
+           s->stride[0] || s->stride[1] ? "s_" : s->listed[0] || s->listed[1] ? "l_" : "", (unsigned long long)ldg_key_hash(text));
   for (char *c = symbol; *c; c++)
     if (*c == '+') *c = '_';
 }

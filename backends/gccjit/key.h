@@ -1,5 +1,5 @@
 /* key: a shape and the instruction set level of its kernel as text that reads back: `v3 24,13 0>0:4 8>4:9` is level, strides (or *,
- * when they are arguments), and fields from>to:length; `v3 sum.f8 * 0>0:24` adds doubles. The kernel's symbol and its file in the cache are named after it. */
+ * when they are arguments; @,* or *,@ when the source or the destination is listed), and fields from>to:length; `v3 sum.f8 * 0>0:24` adds doubles. The kernel's symbol and its file in the cache are named after it. */
 #ifndef LDG_JIT_KEY_H
 #define LDG_JIT_KEY_H
 

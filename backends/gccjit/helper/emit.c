@@ -1,8 +1,10 @@
 /* emit: a kernel is loops over groups of iterations, the largest group first, and a group is a row of cuts.
  *
- *   void kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride)
+ *   void kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride, const int32_t *at)
  *     while (n >= 16) { cuts of 16 iterations; src += 16 * src_stride; dst += 16 * dst_stride; n -= 16; }
  *     while (n >= 4) ...
+ *
+ * Of a listed source, say, it is while (n >= 1) { place = src + *at; cuts from place; at++; ... }.
  *
  * Plain moves are loads and stores of vector types with an alignment of 1. Libgccjit has no target builtins, so shuffles are spelled
  * in assembly, one cut a statement. */
@@ -19,10 +21,11 @@ typedef struct maker {
   ctx *c;
   const ldg_key *key;
   ldg_cut_way way;
-  type *bytes, *count;                  /* const char * and char * alike; int64_t */
+  type *bytes, *count, *offsets;        /* const char * and char * alike; int64_t; int32_t * */
   gcc_jit_function *fn;
   gcc_jit_lvalue *place[2], *n;         /* source and destination of the group; what is left */
-  rvalue *stride[2];
+  rvalue *stride[2], *base[2];          /* of a listed side its base, and no stride */
+  gcc_jit_lvalue *list;                 /* the offset of the group */
   gcc_jit_block *block;                 /* where statements go */
   int64_t items;                        /* of the group */
   int cut;                              /* number in the group */
@@ -135,15 +138,28 @@ static void emit_shuffle(maker *m, const ldg_cut *c) {
 
 /* ---- loops ---- */
 
+/* place = &from[by] */
+static void move_place(maker *m, gcc_jit_lvalue *place, rvalue *from, rvalue *by) {
+  gcc_jit_block_add_assignment(m->block, NULL, place, gcc_jit_lvalue_get_address(gcc_jit_context_new_array_access(m->c, NULL, from, by), NULL));
+}
+
+/* Of a listed side: to where the table says. */
+static void look_up(maker *m, int side) {
+  gcc_jit_lvalue *off = gcc_jit_context_new_array_access(m->c, NULL, gcc_jit_lvalue_as_rvalue(m->list), number(m, 0));
+  move_place(m, m->place[side], m->base[side], gcc_jit_context_new_cast(m->c, NULL, gcc_jit_lvalue_as_rvalue(off), m->count));
+}
+
 static void step(maker *m, int side, int64_t items) {
-  rvalue *by = gcc_jit_context_new_binary_op(m->c, NULL, GCC_JIT_BINARY_OP_MULT, m->count, m->stride[side], number(m, items));
-  rvalue *next = gcc_jit_lvalue_get_address(gcc_jit_context_new_array_access(m->c, NULL, gcc_jit_lvalue_as_rvalue(m->place[side]), by), NULL);
-  gcc_jit_block_add_assignment(m->block, NULL, m->place[side], next);
+  if (m->base[side]) move_place(m, m->list, gcc_jit_lvalue_as_rvalue(m->list), number(m, items));
+  else move_place(m, m->place[side], gcc_jit_lvalue_as_rvalue(m->place[side]),
+                  gcc_jit_context_new_binary_op(m->c, NULL, GCC_JIT_BINARY_OP_MULT, m->count, m->stride[side], number(m, items)));
 }
 
 static bool emit_group(maker *m, int64_t items) {
   static ldg_cut cut[LDG_CUTS];
   const int n = ldg_cut_group(m->key, m->way, items, cut);
+  for (int side = 0; side < 2; side++)
+    if (m->base[side]) look_up(m, side);
   for (int i = m->cut = 0; i < n; m->cut = ++i) cut[i].width ? emit_move(m, &cut[i]) : emit_shuffle(m, &cut[i]);
   step(m, 0, items), step(m, 1, items);
   gcc_jit_block_add_assignment_op(m->block, NULL, m->n, GCC_JIT_BINARY_OP_MINUS, number(m, items));
@@ -170,17 +186,27 @@ static bool emit_loop(maker *m, int64_t items) {
   return good;
 }
 
-/* Strides that are known are constants, the arguments then go unused. */
+enum { SRC, DST, COUNT, STRIDES, AT = STRIDES + 2, PARAMS };
+
+/* Strides that are known are constants, the arguments then go unused; as does the stride of a listed side, whose place is a variable. */
+static void emit_side(maker *m, int side, gcc_jit_param *const p[PARAMS]) {
+  const ldg_shape *s = &m->key->shape;
+  const bool known = s->stride[0] || s->stride[1];
+  m->place[side] = gcc_jit_param_as_lvalue(p[side]);
+  m->stride[side] = known ? number(m, s->stride[side]) : gcc_jit_param_as_rvalue(p[STRIDES + side]);
+  if (!s->listed[side]) return;
+  m->base[side] = gcc_jit_param_as_rvalue(p[side]);
+  m->place[side] = gcc_jit_function_new_local(m->fn, NULL, m->bytes, "place");
+}
+
 static void emit_function(maker *m, const char *symbol) {
-  static const char *const name[] = { "src", "dst", "n", "src_stride", "dst_stride" };
-  gcc_jit_param *p[5];
-  for (int i = 0; i < 5; i++) p[i] = gcc_jit_context_new_param(m->c, NULL, i < 2 ? m->bytes : m->count, name[i]);
-  m->fn = gcc_jit_context_new_function(m->c, NULL, GCC_JIT_FUNCTION_EXPORTED, gcc_jit_context_get_type(m->c, GCC_JIT_TYPE_VOID), symbol, 5, p, 0);
+  static const char *const name[PARAMS] = { "src", "dst", "n", "src_stride", "dst_stride", "at" };
+  gcc_jit_param *p[PARAMS];
+  for (int i = 0; i < PARAMS; i++) p[i] = gcc_jit_context_new_param(m->c, NULL, i <= DST ? m->bytes : i == AT ? m->offsets : m->count, name[i]);
+  m->fn = gcc_jit_context_new_function(m->c, NULL, GCC_JIT_FUNCTION_EXPORTED, gcc_jit_context_get_type(m->c, GCC_JIT_TYPE_VOID), symbol, PARAMS, p, 0);
   m->block = gcc_jit_function_new_block(m->fn, "start");
-  const int64_t *s = m->key->shape.stride;
-  const bool known = s[0] || s[1];
-  for (int i = 0; i < 2; i++) m->place[i] = gcc_jit_param_as_lvalue(p[i]), m->stride[i] = known ? number(m, s[i]) : gcc_jit_param_as_rvalue(p[3 + i]);
-  m->n = gcc_jit_param_as_lvalue(p[2]);
+  emit_side(m, SRC, p), emit_side(m, DST, p);
+  m->n = gcc_jit_param_as_lvalue(p[COUNT]), m->list = gcc_jit_param_as_lvalue(p[AT]);
 }
 
 static bool emit(maker *m, const char *symbol) {
@@ -188,6 +214,7 @@ static bool emit(maker *m, const char *symbol) {
   int64_t items = ldg_cut_items(m->key, m->way);
   m->count = gcc_jit_context_get_int_type(m->c, 8, 1);
   m->bytes = gcc_jit_type_get_pointer(gcc_jit_context_get_int_type(m->c, 1, 0));
+  m->offsets = gcc_jit_type_get_pointer(gcc_jit_context_get_int_type(m->c, 4, 1));
   emit_function(m, symbol);
   for (; good && items > 1; items /= 4) good = emit_loop(m, items);
   good = good && emit_loop(m, 1);
@@ -207,6 +234,7 @@ static void set_options(ctx *c, const ldg_key *key) {
   for (char *f = strtok(flags, " "); f; f = strtok(NULL, " ")) gcc_jit_context_add_command_line_option(c, f);
   gcc_jit_context_add_command_line_option(c, "-fno-tree-loop-distribute-patterns"); /* calls to memcpy would need the linker */
   gcc_jit_context_add_command_line_option(c, "-fno-stack-protector");
+  gcc_jit_context_add_command_line_option(c, "-fno-strict-aliasing"); /* listed destinations may meet, in fields of different widths */
   gcc_jit_context_add_command_line_option(c, "-fno-tree-scev-cprop");
   gcc_jit_context_add_driver_option(c, "-nostdlib");
   gcc_jit_context_add_driver_option(c, "-Wl,-z,noseparate-code,--hash-style=gnu,--build-id=none");

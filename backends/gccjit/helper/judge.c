@@ -12,8 +12,8 @@
 
 /* ---- sides ---- */
 
-/* Bytes [lo, hi) relative to the place of iteration 0 hold all n iterations. */
-typedef struct side { int64_t stride, lo, hi; } side;
+/* Bytes [lo, hi) relative to the place of iteration 0, or to what offsets are counted from, hold all n iterations. */
+typedef struct side { int64_t stride, lo, hi; const int32_t *at; } side;
 
 static int64_t field_at(const ldg_field *f, int which) { return which ? f->dst : f->src; }
 
@@ -32,17 +32,25 @@ static int64_t wide(const ldg_shape *s, int which, int64_t gap) { return ((span_
 /* Can the side be the packed one: nothing between fields, nor between iterations? */
 static bool packed(const ldg_shape *s, int which) {
   int64_t at = 0;
+  if (s->listed[which]) return false;
   for (int i = 0; i < s->n; at += s->field[i++].len)
     if (field_at(&s->field[i], which) != at) return false;
   return open_strides(s) || s->stride[which] == at;
 }
 
-static side side_of(const ldg_shape *s, int which, int64_t n, int64_t stride) {
+/* Of a listed side `list` has the offsets. */
+static side side_of(const ldg_shape *s, int which, int64_t n, int64_t stride, const int32_t *list) {
   const int64_t last = (n - 1) * stride;
-  return (side){ stride, ldg_min(0, last), ldg_max(0, last) + span_of(s, which) };
+  side d = { stride, ldg_min(0, last), ldg_max(0, last), NULL };
+  if (s->listed[which]) d = (side){ stride, list[0], list[0], list };
+  for (int64_t i = 0; d.at && i < n; i++) d.lo = ldg_min(d.lo, list[i]), d.hi = ldg_max(d.hi, list[i]);
+  d.hi += span_of(s, which);
+  return d;
 }
 
-/* The strides to try: the known ones; else packed sides, gaps on either, and on both, differing and backwards. */
+static int64_t place_of(const side *d, int64_t i) { return d->at ? d->at[i] : i * d->stride; }
+
+/* The strides to try, also between the offsets of a list: the known ones; else packed sides, gaps on either, and on both, differing and backwards. */
 #define PACES 7
 static int paces_of(const ldg_shape *s, int64_t pace[PACES][2]) {
   const int64_t gap[2] = { wide(s, 0, 40), wide(s, 1, 48) }, tight[2] = { span_of(s, 0), span_of(s, 1) };
@@ -82,47 +90,71 @@ static lading_op op_of(const ldg_reduce *r) {
   return op[r->how];
 }
 
-static void define(const ldg_shape *s, const char *src, char *dst, int64_t n, int64_t ss, int64_t ds) {
+static void define(const ldg_shape *s, const char *src, char *dst, int64_t n, const side *a, const side *b) {
   const ldg_op *op = s->reduce.how ? ldg_plan_op(op_of(&s->reduce), element_of(&s->reduce)) : NULL;
   for (int64_t i = 0; i < n; i++)
     for (int k = 0; k < s->n; k++) {
       const ldg_field *f = &s->field[k];
-      if (op) op->dense(src + i * ss + f->src, dst + i * ds + f->dst, f->len / op->size);
-      else memcpy(dst + i * ds + f->dst, src + i * ss + f->src, (size_t)f->len);
+      const char *from = src + place_of(a, i) + f->src;
+      char *to = dst + place_of(b, i) + f->dst;
+      if (op) op->dense(from, to, f->len / op->size);
+      else memcpy(to, from, (size_t)f->len);
     }
-}
-
-/* At the low or the high end of the fences. */
-static bool try(const ldg_key *key, ldg_kernel *kernel, int64_t n, const int64_t pace[2], const fence f[3], bool high) {
-  const ldg_shape *s = &key->shape;
-  const side a = side_of(s, 0, n, pace[0]), b = side_of(s, 1, n, pace[1]);
-  const int64_t bytes = f[1].to - f[1].from;
-  const char *src = high ? f[0].to - a.hi : f[0].from - a.lo;
-  const int64_t at = high ? bytes - b.hi : -b.lo;
-  noise(f[0].from, f[0].to), noise(f[1].from, f[1].to);
-  memcpy(f[2].from, f[1].from, (size_t)bytes);
-  kernel(src, f[1].from + at, n, a.stride, b.stride);
-  define(s, src, f[2].from + at, n, a.stride, b.stride);
-  return memcmp(f[1].from, f[2].from, (size_t)bytes) == 0;
-}
-
-static bool fences_new(const ldg_shape *s, int64_t n, const int64_t pace[2], fence f[3]) {
-  const side a = side_of(s, 0, n, pace[0]), b = side_of(s, 1, n, pace[1]);
-  return fence_new(&f[0], a.hi - a.lo) && fence_new(&f[1], b.hi - b.lo) && fence_new(&f[2], b.hi - b.lo);
-}
-
-/* With one pair of strides, up to `most` iterations. */
-static const char *right_at(const ldg_key *key, ldg_kernel *kernel, const int64_t pace[2], int64_t most) {
-  fence f[3];
-  if (!fences_new(&key->shape, most, pace, f)) return "no memory to try it in";
-  for (int64_t n = 1; n <= most; n += n < 70 ? 1 : 16)
-    if (!try(key, kernel, n, pace, f, false) || !try(key, kernel, n, pace, f, true)) return "it moves other bytes than it should";
-  for (int i = 0; i < 3; i++) munmap(f[i].map, (size_t)f[i].bytes);
-  return NULL;
 }
 
 #define MOST 150 /* iterations: more than twice the largest group, and an end of every length after it */
 #define FEW 20   /* where strides are arguments there are no groups */
+
+/* Fences: of the source, of the destination, of what it should be, of the offsets. */
+typedef struct trial { const ldg_key *key; ldg_kernel *kernel; int64_t pace[2]; int32_t list[MOST]; fence f[4]; } trial;
+
+/* In no order, some offsets twice, some destinations that meet in part, before and behind what they are counted from. */
+static void scatter(int32_t *list, int64_t n, int64_t pace) {
+  for (int64_t i = 0; i < n; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    list[i] = (int32_t)(((int64_t)(state >> 40) % 41 - 20) * pace + i % 5);
+  }
+}
+
+static void sides_tried(const trial *t, int64_t n, const int32_t *list, side d[2]) {
+  for (int k = 0; k < 2; k++) d[k] = side_of(&t->key->shape, k, n, t->pace[k], list);
+}
+
+/* At the low or the high end of the fences. */
+static bool try(const trial *t, int64_t n, bool high) {
+  const ldg_shape *s = &t->key->shape;
+  const fence *f = t->f;
+  side d[2];
+  int32_t *list = (int32_t *)(void *)(high ? f[3].to - n * (int64_t)sizeof *list : f[3].from);
+  memcpy(list, t->list, (size_t)n * sizeof *list);
+  sides_tried(t, n, list, d);
+  const int64_t bytes = f[1].to - f[1].from;
+  const char *src = high ? f[0].to - d[0].hi : f[0].from - d[0].lo;
+  const int64_t at = high ? bytes - d[1].hi : -d[1].lo;
+  noise(f[0].from, f[0].to), noise(f[1].from, f[1].to);
+  memcpy(f[2].from, f[1].from, (size_t)bytes);
+  t->kernel(src, f[1].from + at, n, d[0].stride, d[1].stride, list);
+  define(s, src, f[2].from + at, n, &d[0], &d[1]);
+  return memcmp(f[1].from, f[2].from, (size_t)bytes) == 0;
+}
+
+static bool fences_new(trial *t, int64_t n) {
+  side d[2];
+  sides_tried(t, n, t->list, d);
+  return fence_new(&t->f[0], d[0].hi - d[0].lo) && fence_new(&t->f[1], d[1].hi - d[1].lo) && fence_new(&t->f[2], d[1].hi - d[1].lo) &&
+         fence_new(&t->f[3], n * (int64_t)sizeof t->list[0]);
+}
+
+/* With one pair of strides, up to `most` iterations. */
+static const char *right_at(const ldg_key *key, ldg_kernel *kernel, const int64_t pace[2], int64_t most) {
+  trial t = { .key = key, .kernel = kernel, .pace = { pace[0], pace[1] } };
+  scatter(t.list, most, pace[key->shape.listed[1]]);
+  if (!fences_new(&t, most)) return "no memory to try it in";
+  for (int64_t n = 1; n <= most; n += n < 70 ? 1 : 16)
+    if (!try(&t, n, false) || !try(&t, n, true)) return "it moves other bytes than it should";
+  for (int i = 0; i < 4; i++) munmap(t.f[i].map, (size_t)t.f[i].bytes);
+  return NULL;
+}
 
 const char *judge_right(const ldg_key *key, ldg_kernel *kernel) {
   int64_t pace[PACES][2];
@@ -147,17 +179,30 @@ typedef struct rival { lading_type *type[2]; const ldg_plan *plan[2]; int dir; }
 
 static bool is_memory(int dir, int which) { return dir == COPY || (dir == LDG_PACK) == (which == 0); }
 
-static bool open_type(const ldg_shape *s, int which, int64_t stride, rival *r) {
+#define LONGEST 256 /* iterations */
+
+/* n of them, at a list's offsets. */
+static bool list_type(lading_type **t, int64_t n, const int32_t *list) {
+  int64_t at[LONGEST];
+  lading_type *one = *t;
+  for (int64_t i = 0; i < n; i++) at[i] = list[i];
+  const int e = lading_type_hindexed_block(n, 1, at, one, t);
+  lading_type_free(one);
+  if (e) *t = NULL;
+  return !e;
+}
+
+static bool open_type(const ldg_shape *s, int which, const side *d, int64_t n, rival *r) {
   int64_t len[LDG_SHAPE_FIELDS], at[LDG_SHAPE_FIELDS];
   lading_type *t;
   for (int i = 0; i < s->n; i++) len[i] = s->field[i].len / s->reduce.size, at[i] = field_at(&s->field[i], which);
   if (lading_type_hindexed(s->n, len, at, lading_elem_type(element_of(&s->reduce)), &t)) return false;
-  const int e = lading_type_resized(t, 0, stride, &r->type[which]);
+  const int e = lading_type_resized(t, 0, d->stride, &r->type[which]);
   lading_type_free(t);
-  return !e && !ldg_api_plan(r->type[which], &r->plan[which]);
+  return !e && (!d->at || list_type(&r->type[which], n, d->at)) && !ldg_api_plan(r->type[which], &r->plan[which]);
 }
 
-typedef struct race { ldg_kernel *kernel; lading_op op; rival rival; const char *src; char *dst; side a, b; } race;
+typedef struct race { ldg_kernel *kernel; lading_op op; rival rival; const char *src; char *dst; side a, b; bool listed; int32_t list[LONGEST]; } race;
 
 static void lap_op(const race *r, int64_t n) {
   lading_type *const *t = r->rival.type;
@@ -176,12 +221,12 @@ static void lap_copy(const race *r, int64_t n) {
 static void lap_job(const race *r, int64_t n) {
   const bool pack = r->rival.dir == LDG_PACK;
   const ldg_plan *p = r->rival.plan[!pack];
-  const ldg_job *j = n == 1 ? &p->one.job[r->rival.dir] : &p->many.job[r->rival.dir];
-  j->run(j, ldg_at(r->src, pack ? p->at : 0), ldg_at(r->dst, pack ? 0 : p->at), 0, n == 1 ? p->one.n : n * p->per);
+  const ldg_job *j = n == 1 || r->listed ? &p->one.job[r->rival.dir] : &p->many.job[r->rival.dir];
+  j->run(j, ldg_at(r->src, pack ? p->at : 0), ldg_at(r->dst, pack ? 0 : p->at), 0, r->listed ? n : n == 1 ? p->one.n : n * p->per);
 }
 
 static void lap(const race *r, bool compiled, int64_t n) {
-  if (compiled) r->kernel(r->src, r->dst, n, r->a.stride, r->b.stride);
+  if (compiled) r->kernel(r->src, r->dst, n, r->a.stride, r->b.stride, r->list);
   else if (r->op != LADING_REPLACE) lap_op(r, n);
   else if (r->rival.dir == COPY) lap_copy(r, n);
   else lap_job(r, n);
@@ -226,26 +271,42 @@ static double time_all(const race *r, int64_t most, ldg_cache_tail *tail) {
 }
 
 #define CACHED (24 << 10)
+/* In order, as the library likes it best, but by no stride, nor where a stride within entries would go on. */
+static void stroll(int32_t *list, int64_t stride) {
+  for (int64_t i = list[0] = 0; i + 1 < LONGEST; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    list[i + 1] = list[i] + (int32_t)(2 * stride + 8 * (int64_t)(state >> 63));
+  }
+}
+
 /* The sides of a race: a packed one is tight, others have gaps; and for how many iterations the first-level cache holds both. */
 static int64_t sides_of(const ldg_shape *s, int dir, race *r) {
-  int64_t stride[2], n = 512;
+  int64_t stride[2], n = 2 * LONGEST;
   for (int k = 0; k < 2; k++) stride[k] = !open_strides(s) ? s->stride[k] : is_memory(dir, k) ? wide(s, k, 8) : span_of(s, k);
-  do n /= 2, r->a = side_of(s, 0, n, stride[0]), r->b = side_of(s, 1, n, stride[1]);
+  stroll(r->list, stride[dir == LDG_UNPACK]);
+  do n /= 2, r->a = side_of(s, 0, n, stride[0], r->list), r->b = side_of(s, 1, n, stride[1], r->list);
   while (n > 8 && r->a.hi - r->a.lo + r->b.hi - r->b.lo > CACHED);
   return n;
 }
 
-static bool open_rival(const ldg_shape *s, race *r) {
-  return (!is_memory(r->rival.dir, 0) || open_type(s, 0, r->a.stride, &r->rival)) && (!is_memory(r->rival.dir, 1) || open_type(s, 1, r->b.stride, &r->rival));
+static bool open_rival(const ldg_shape *s, int64_t n, race *r) {
+  return (!is_memory(r->rival.dir, 0) || open_type(s, 0, &r->a, n, &r->rival)) && (!is_memory(r->rival.dir, 1) || open_type(s, 1, &r->b, n, &r->rival));
+}
+
+/* Few fields of one length and their list are one longer list to the library, so nobody asks for a kernel of them. */
+static bool is_list(const rival *r, int64_t n) {
+  const ldg_step *one = &r->plan[r->dir == LDG_UNPACK]->one;
+  return one->rep->kind == LDG_BLOCKS && one->n == n;
 }
 
 static const char *speed_of(const ldg_shape *s, ldg_kernel *kernel, int dir, ldg_cache_tail *tail, double *ratio) {
-  race r = { .kernel = kernel, .op = op_of(&s->reduce), .rival.dir = dir };
+  race r = { .kernel = kernel, .op = op_of(&s->reduce), .rival.dir = dir, .listed = s->listed[0] || s->listed[1] };
   const int64_t n = sides_of(s, dir, &r);
   char *src = ldg_alloc(r.a.hi - r.a.lo), *dst = ldg_alloc(r.b.hi - r.b.lo);
   const char *why = NULL;
-  if (!src || !dst || !open_rival(s, &r)) why = "no memory to time it in";
-  else {
+  tail->least = INT64_MAX;
+  if (!src || !dst || !open_rival(s, n, &r)) why = "no memory to time it in";
+  else if (!r.listed || is_list(&r.rival, n)) {
     memset(src, 1, (size_t)(r.a.hi - r.a.lo)), memset(dst, 1, (size_t)(r.b.hi - r.b.lo));
     r.src = src - r.a.lo, r.dst = dst - r.b.lo;
     *ratio = time_all(&r, n, tail);
@@ -260,6 +321,7 @@ const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *
   const ldg_shape *s = &key->shape;
   const bool able[] = { [LDG_PACK] = packed(s, 1), [LDG_UNPACK] = packed(s, 0), [COPY] = !packed(s, 0) && !packed(s, 1) };
   *ratio = INFINITY, tail->least = 0;
+  if (able[COPY] && (s->listed[0] || s->listed[1])) return "the other side of a list is not packed";
   for (int dir = LDG_PACK; dir <= COPY; dir++) {
     ldg_cache_tail t = { 0 };
     double x = 0;
