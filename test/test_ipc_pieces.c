@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 
 enum { PIECE = 2 << 20, BY_FILE = 1, BY_FABRIC = 8, PIECES = 70, SLOTS = 64, KEPT = 256 };
+/* Where the fields of a token are, for those that are made wrong. */
+enum { ROUTE = 7, SPACE = 16, BUFFER = 32, OFFSET = 40, ROUTE_FILE = 2 };
 
 /* Whether one process may fetch descriptors of another one here: tried by the child. */
 static bool may_fetch(void) {
@@ -56,7 +58,7 @@ static void piece_mover(const line *l) {
   const int before = descriptors();
   const bool may = may_fetch();
   hear(l, &token, sizeof token);
-  const bool by_file = token.bytes[7] == 2; /* the route */
+  const bool by_file = token.bytes[ROUTE] == ROUTE_FILE;
   const int e = lading_ipc_open(&token, &p);
   ck_assert_int_eq(e, by_file && !may ? LADING_ERR_UNSUPPORTED : LADING_OK);
   tell(l, &e, sizeof e);
@@ -238,6 +240,50 @@ START_TEST(pieces_not_exported) {
 }
 END_TEST
 
+/* A bad token of memory that is there leaves nothing that a good one would find when it is there no more. */
+START_TEST(bad_offset_first) {
+  v = devices_open();
+  void *p = NULL;
+  char *own = piece_new(BY_FILE);
+  const lading_ipc token = exported(own + 3);
+  lading_ipc bad = token;
+  memset(bad.bytes + OFFSET, 0x7f, 8);
+  ck_assert_int_eq(lading_ipc_open(&bad, &p), LADING_ERR_FORMAT);
+  piece_free(own);
+  ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_DEVICE);
+  devices_close(&v);
+}
+END_TEST
+
+/* Numbers of processes mean nothing in another pid namespace. A descriptor is found by them, a handle of a fabric is not. */
+static void stranger(const line *l) {
+  lading_ipc token;
+  void *p = NULL;
+  for (int i = 0; i < 2; i++) {
+    hear(l, &token, sizeof token);
+    token.bytes[SPACE] ^= 1;
+    const int e = lading_ipc_open(&token, &p);
+    ck_assert_int_eq(e, token.bytes[ROUTE] == ROUTE_FILE ? LADING_ERR_UNSUPPORTED : LADING_OK);
+    if (!e) OK(lading_ipc_close(p));
+  }
+  wait_for_other(l);
+}
+
+START_TEST(another_pid_namespace) {
+  const line l = start(stranger);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  char *at[2] = { piece_new(BY_FILE), piece_new(BY_FABRIC) };
+  for (int i = 0; i < 2; i++) {
+    const lading_ipc token = exported(at[i]);
+    if (v.d->fake) ck_assert_int_eq(token.bytes[ROUTE] == ROUTE_FILE, i == 0);
+    tell(&l, &token, sizeof token);
+  }
+  wait_for_other(&l);
+  piece_free(at[0]), piece_free(at[1]);
+  finish(&l);
+}
+END_TEST
+
 /* Every call of the driver that takes part fails once, on either side. */
 static void piece_failures(const line *l) {
   static const char *const calls[] = { "cuMemImportFromShareableHandle", "cuMemAddressReserve", "cuMemMap", "cuMemSetAccess", "cuMemRelease" };
@@ -256,7 +302,7 @@ static void piece_failures(const line *l) {
   }
   for (int with = 800; may && v.d->fake && with <= 801; with++) { /* not permitted, not supported; nothing is open of it yet */
     lading_ipc other = token;
-    other.bytes[32] ^= (unsigned char)(with & 3) + 1; /* as if of another buffer */
+    other.bytes[BUFFER] ^= (unsigned char)(with & 3) + 1; /* as if of another buffer */
     devices_say(&v, with == 800 ? "fail cuMemImportFromShareableHandle 1 800" : "fail cuMemImportFromShareableHandle 1 801");
     ck_assert_int_eq(lading_ipc_open(&other, &p), LADING_ERR_UNSUPPORTED);
   }
@@ -286,5 +332,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, another_piece_there, bad_tickets, pieces_not_exported, pieces_that_fail);
+  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, another_piece_there, bad_tickets, pieces_not_exported, bad_offset_first,
+                    another_pid_namespace, pieces_that_fail);
 }
