@@ -3,6 +3,7 @@
 #include "ipc_sides.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 enum { PIECE = 2 << 20, BY_FILE = 1, BY_FABRIC = 8, PIECES = 70, SLOTS = 64, KEPT = 256 };
@@ -213,8 +214,9 @@ static void piece_refuser(const line *l) {
   no_more_than(before + 2 + KEPT); /* what opened is kept for a while, and the stand-in has a file for each */
 }
 
-START_TEST(bad_tickets) {
-  const line l = start(piece_refuser);
+/* The owner of a piece that the other side does something with. */
+static void owns_piece(void (*other)(const line *l)) {
+  const line l = start(other);
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
   char *at = piece_new(BY_FILE);
   const lading_ipc token = exported(at);
@@ -223,6 +225,8 @@ START_TEST(bad_tickets) {
   piece_free(at);
   finish(&l);
 }
+
+START_TEST(bad_tickets) { owns_piece(piece_refuser); }
 END_TEST
 
 START_TEST(pieces_not_exported) {
@@ -284,6 +288,30 @@ START_TEST(another_pid_namespace) {
 }
 END_TEST
 
+/* A process that is out of descriptors is told so: that says nothing of the memory. */
+static void out_of_descriptors(const line *l) {
+  lading_ipc token;
+  struct rlimit all;
+  void *p = NULL;
+  const bool may = may_fetch();
+  hear(l, &token, sizeof token);
+  OK(getrlimit(RLIMIT_NOFILE, &all));
+  for (int room = 0; may && room < 3; room++) { /* it takes one of the process, one of the ledger, one of the piece */
+    const int first = dup(l->in);
+    const struct rlimit few = { (rlim_t)(first + room), all.rlim_max };
+    close(first);
+    OK(setrlimit(RLIMIT_NOFILE, &few));
+    const int e = lading_ipc_open(&token, &p);
+    OK(setrlimit(RLIMIT_NOFILE, &all));
+    ck_assert_int_eq(e, LADING_ERR_SYSTEM);
+  }
+  if (may) OK(lading_ipc_close(opened(&token)));
+  wait_for_other(l);
+}
+
+START_TEST(no_descriptors) { owns_piece(out_of_descriptors); }
+END_TEST
+
 /* Every call of the driver that takes part fails once, on either side. */
 static void piece_failures(const line *l) {
   static const char *const calls[] = { "cuMemImportFromShareableHandle", "cuMemAddressReserve", "cuMemMap", "cuMemSetAccess", "cuMemRelease" };
@@ -333,5 +361,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, another_piece_there, bad_tickets, pieces_not_exported, bad_offset_first,
-                    another_pid_namespace, pieces_that_fail);
+                    another_pid_namespace, no_descriptors, pieces_that_fail);
 }

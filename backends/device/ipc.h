@@ -21,7 +21,8 @@ enum { LDG_LEDGER_SLOTS = 64 };
 /* ERR_NOMEM: no slot is free; ERR_SYSTEM. */
 int ldg_ledger_enter(int fd, ldg_ticket *out);
 void ldg_ledger_wipe(const ldg_ticket *t); /* before the descriptor is closed */
-/* A descriptor of this process. ERR_UNSUPPORTED: it may not, or the kernel cannot; ERR_DEVICE: it is there no more. */
+/* A descriptor of this process. ERR_UNSUPPORTED: it may not, or the kernel cannot; ERR_DEVICE: it is there no more;
+ * ERR_NOMEM, ERR_SYSTEM: such as too many descriptors here. */
 int ldg_ledger_fetch(pid_t from, const ldg_ticket *t, int *fd);
 
 /* ---- memory that was mapped from pieces (ipc_virtual.c) ---- */
