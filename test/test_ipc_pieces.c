@@ -20,15 +20,22 @@ static bool may_fetch(void) {
 }
 
 /* Where no fabric is set up, real drivers make no memory for one. */
-static void piece_at(void *at, int types) {
+static void *piece_make(int types) {
   driver_piece how = { .type = 1, .handles = types, .place = 1 };
-  const driver_access here = { 1, 0, 3 };
   void *piece;
   int e = v.d->create(&piece, PIECE, &how, 0);
   if (e && !v.d->fake) how.handles = BY_FILE, e = v.d->create(&piece, PIECE, &how, 0);
   OK(e);
+  return piece;
+}
+static void piece_show(void *at, void *piece) {
+  const driver_access here = { 1, 0, 3 };
   OK(v.d->map(at, PIECE, 0, piece, 0));
   OK(v.d->access(at, PIECE, &here, 1));
+}
+static void piece_at(void *at, int types) {
+  void *piece = piece_make(types);
+  piece_show(at, piece);
   OK(v.d->release_piece(piece));
 }
 static char *piece_new(int types) {
@@ -164,6 +171,58 @@ START_TEST(many_pieces) {
   token[0] = exported(at[0]); /* what is mapped no more is let go */
   no_more_than(before + 4); /* the ledger, this one, and its piece; the arena of the stand-in */
   piece_free(at[0]);
+  finish(&l);
+}
+END_TEST
+
+/* It opens one that its owner still keeps. */
+static void keeper(const line *l) {
+  lading_ipc token;
+  void *p = NULL;
+  const bool may = may_fetch();
+  hear(l, &token, sizeof token);
+  ck_assert_int_eq(lading_ipc_open(&token, &p), may ? LADING_OK : LADING_ERR_UNSUPPORTED);
+  if (may) OK(lading_ipc_close(p));
+  wait_for_other(l);
+}
+
+/* Whatever an export fails of: the oldest one stays. */
+START_TEST(failure_beside_many) {
+  const line l = start(keeper);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  char *at[SLOTS + 1];
+  lading_ipc oldest, none;
+  for (int i = 0; i <= SLOTS; i++) at[i] = piece_new(BY_FILE);
+  oldest = exported(at[0]);
+  for (int i = 1; i < SLOTS; i++) exported(at[i]);
+  devices_say(&v, "fail cuMemExportToShareableHandle 1 999");
+  if (v.d->fake) ck_assert_int_eq(lading_ipc_export(at[SLOTS], &none), LADING_ERR_UNSUPPORTED);
+  devices_say(&v, "reset");
+  tell(&l, &oldest, sizeof oldest);
+  wait_for_other(&l);
+  for (int i = 0; i <= SLOTS; i++) piece_free(at[i]);
+  finish(&l);
+}
+END_TEST
+
+/* A piece that is mapped at two places is there as long as it is at the one that the token is of. */
+START_TEST(one_of_two_places) {
+  const line l = start(keeper);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  void *piece = piece_make(BY_FILE), *at[2] = { NULL };
+  for (int i = 0; i < 2; i++) {
+    OK(v.d->reserve(&at[i], PIECE, 0, NULL, 0));
+    piece_show(at[i], piece);
+  }
+  OK(v.d->release_piece(piece));
+  exported(at[0]);
+  const lading_ipc token = exported(at[1]);
+  piece_free(at[0]);
+  char *other = piece_new(BY_FILE);
+  exported(other); /* lets go what is mapped no more */
+  tell(&l, &token, sizeof token);
+  wait_for_other(&l);
+  piece_free(at[1]), piece_free(other);
   finish(&l);
 }
 END_TEST
@@ -360,6 +419,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, another_piece_there, bad_tickets, pieces_not_exported, bad_offset_first,
+  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, failure_beside_many, one_of_two_places, another_piece_there, bad_tickets, pieces_not_exported, bad_offset_first,
                     another_pid_namespace, no_descriptors, pieces_that_fail);
 }
