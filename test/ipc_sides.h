@@ -82,7 +82,7 @@ static inline void refuser(const line *l) {
   for (int i = 0; i < 2000; i++) { /* whatever the bytes are: an error, or memory that is there */
     lading_ipc bad = token;
     if (i % 2) for (size_t k = 0; k < sizeof bad; k++) bad.bytes[k] = (unsigned char)rng_next(&r);
-    else bad.bytes[rng_in(&r, 0, 55)] ^= (unsigned char)rng_in(&r, 1, 255);
+    else bad.bytes[rng_in(&r, 0, sizeof bad - 1)] ^= (unsigned char)rng_in(&r, 1, 255);
     if (lading_ipc_open(&bad, &p) == LADING_OK) OK(lading_ipc_close(p));
   }
   wait_for_other(l);

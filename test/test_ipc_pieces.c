@@ -1,14 +1,16 @@
 /* ipc: memory of another process that was mapped from pieces, as CUDA's virtual memory is: by a descriptor of its owner, or for a fabric.
  * HIP's names for it are not asked for: its runtime does not tell by what handles memory may be exported. */
 #include "ipc_sides.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
 enum { PIECE = 2 << 20, BY_FILE = 1, BY_FABRIC = 8, PIECES = 70, SLOTS = 64, KEPT = 256 };
 /* Where the fields of a token are, for those that are made wrong. */
-enum { ROUTE = 7, SPACE = 16, BUFFER = 32, OFFSET = 40, ROUTE_FILE = 2 };
+enum { ROUTE = 7, OWNER = 8, SPACE = 16, BUFFER = 32, OFFSET = 40, TICKET = 56, ROUTE_FILE = 2 };
 
 /* Whether one process may fetch descriptors of another one here: tried by the child. */
 static bool may_fetch(void) {
@@ -288,6 +290,82 @@ static void owns_piece(void (*other)(const line *l)) {
 START_TEST(bad_tickets) { owns_piece(piece_refuser); }
 END_TEST
 
+/* Each field of a ticket, when all others are right. */
+static void field_refuser(const line *l) {
+  static const struct { int at, bytes; int64_t value; int result; } wrong[] = {
+    { OWNER, 8, 0, LADING_ERR_FORMAT }, { OWNER, 8, -1, LADING_ERR_FORMAT },
+    { TICKET, 4, -1, LADING_ERR_DEVICE }, { TICKET, 4, 1 << 20, LADING_ERR_DEVICE }, /* the ledger */
+    { TICKET + 4, 4, -1, LADING_ERR_FORMAT }, { TICKET + 4, 4, 65, LADING_ERR_FORMAT }, { TICKET + 4, 4, INT32_MAX, LADING_ERR_FORMAT },
+    { TICKET + 4, 4, INT32_MIN, LADING_ERR_FORMAT }, { TICKET + 4, 4, 1, LADING_ERR_DEVICE }, { TICKET + 4, 4, 64, LADING_ERR_DEVICE }, /* the slot */
+    { TICKET + 8, 8, 0, LADING_ERR_DEVICE }, { TICKET + 8, 8, 12345, LADING_ERR_DEVICE }, /* the nonce */
+    { TICKET + 16, 8, 0, LADING_ERR_DEVICE }, { TICKET + 16, 8, 2, LADING_ERR_DEVICE }, { TICKET + 16, 8, -1, LADING_ERR_DEVICE }, /* the serial */
+  };
+  lading_ipc token;
+  void *p = NULL;
+  const bool may = may_fetch();
+  hear(l, &token, sizeof token);
+  for (int64_t i = 0; may && i < COUNT_OF(wrong); i++) {
+    lading_ipc bad = token;
+    memcpy(bad.bytes + wrong[i].at, &wrong[i].value, (size_t)wrong[i].bytes);
+    const int e = lading_ipc_open(&bad, &p);
+    ck_assert_msg(e == wrong[i].result, "field %" PRId64 ": %d, not %d", i, e, wrong[i].result);
+  }
+  if (may) OK(lading_ipc_close(opened(&token)));
+  wait_for_other(l);
+}
+
+START_TEST(fields_of_tickets) { owns_piece(field_refuser); }
+END_TEST
+
+/* What the library calls, so that something may happen in between: `swap_at` is the line to an owner who is told before the second fetch. */
+static const line *swap_at;
+static int fetches; /* six arguments are passed on, however many there are, as libc does it */
+long syscall(long number, ...) {
+  typedef long function(long number, ...);
+  function *real;
+  long a[6];
+  va_list list;
+  *(void **)&real = dlsym(RTLD_NEXT, "syscall");
+  va_start(list, number);
+  for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
+  va_end(list);
+  if (swap_at && number == SYS_pidfd_getfd && ++fetches == 2) wait_for_other(swap_at), wait_for_other(swap_at);
+  return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* Between two looks of the opener at the ledger its descriptor is closed, and its number is one of another piece. */
+static void swapped(const line *l) {
+  lading_ipc token;
+  void *p = NULL;
+  const bool may = may_fetch();
+  hear(l, &token, sizeof token);
+  if (may) swap_at = l;
+  const int e = lading_ipc_open(&token, &p);
+  swap_at = NULL;
+  if (!may) wait_for_other(l), wait_for_other(l);
+  else ck_assert_int_eq(fetches, 2);
+  ck_assert_int_eq(e, may ? LADING_ERR_DEVICE : LADING_ERR_UNSUPPORTED);
+  wait_for_other(l);
+}
+
+START_TEST(numbers_that_came_back) {
+  enum { OTHERS = 4 };
+  const line l = start(swapped);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  char *at = piece_new(BY_FILE), *other[OTHERS];
+  const lading_ipc token = exported(at);
+  for (int i = 0; i < OTHERS; i++) other[i] = piece_new(BY_FILE);
+  tell(&l, &token, sizeof token);
+  wait_for_other(&l);
+  piece_free(at);
+  for (int i = 0; i < OTHERS; i++) exported(other[i]); /* lets go of the first one, then takes its number */
+  wait_for_other(&l);
+  wait_for_other(&l);
+  for (int i = 0; i < OTHERS; i++) piece_free(other[i]);
+  finish(&l);
+}
+END_TEST
+
 START_TEST(pieces_not_exported) {
   v = devices_open();
   lading_ipc token;
@@ -419,6 +497,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, failure_beside_many, one_of_two_places, another_piece_there, bad_tickets, pieces_not_exported, bad_offset_first,
+  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, failure_beside_many, one_of_two_places, another_piece_there, bad_tickets, fields_of_tickets,
+                    numbers_that_came_back, pieces_not_exported, bad_offset_first,
                     another_pid_namespace, no_descriptors, pieces_that_fail);
 }
