@@ -280,9 +280,7 @@ static void owns_piece(void (*other)(const line *l)) {
   const line l = start(other);
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
   char *at = piece_new(BY_FILE);
-  const lading_ipc token = exported(at);
-  tell(&l, &token, sizeof token);
-  wait_for_other(&l);
+  serve(&l, at);
   piece_free(at);
   finish(&l);
 }
@@ -487,9 +485,7 @@ START_TEST(pieces_that_fail) {
     ck_assert_int_eq(lading_ipc_export(at, &token), i ? LADING_ERR_UNSUPPORTED : LADING_ERR_DEVICE);
     devices_say(&v, "reset");
   }
-  token = exported(at);
-  tell(&l, &token, sizeof token);
-  wait_for_other(&l);
+  serve(&l, at);
   piece_free(at);
   finish(&l);
 }
