@@ -119,7 +119,9 @@ csv() {
 
 judge() {
   say "$failed failed, $missed out of time; results in $out"
-  timeout -k 2 "$kept" python3 bench/gpu_report.py "$out" > "$out/report.txt" 2>&1 || echo "the report failed" >> "$out/report.txt"
+  seconds=$(($(left) + kept - 1)) # killed a second before the end, if it must be
+  seconds=$((seconds > 1 ? seconds : 1))
+  timeout -k 1 "$seconds" python3 bench/gpu_report.py "$out" > "$out/report.txt" 2>&1 || echo "the report failed" >> "$out/report.txt"
   tee -a "$out/summary.txt" < "$out/report.txt"
   [ "$failed" = 0 ] && [ "$missed" = 0 ]
   exit

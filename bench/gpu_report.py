@@ -18,14 +18,20 @@ def number(row, key):
 
 
 def ratio(row, way, rival):
-    """The rival's time over lading's; 0 where one of them was not measured."""
+    """The rival's time over lading's; 0 where lading was not measured, None where the rival has no way to do it: its field is empty."""
     own, other = number(row, f"{way}_lading_ns"), number(row, f"{way}_{rival}_ns")
-    return other / own if own and other else 0
+    if not row.get(f"{way}_{rival}_ns"):
+        return None
+    return share(other, own)
+
+
+def share(what, of):
+    return what / of if of else 0
 
 
 def read_rows(path):
-    """Whole rows: the last one of a file that was cut short may be half of one."""
-    lines = (line for line in path.open() if not line.startswith("#"))
+    """Whole rows: the last one of a file that was cut short may be half of one, or end in half a number."""
+    lines = (line for line in path.open() if line.endswith("\n") and not line.startswith("#"))
     return [r for r in csv.DictReader(lines) if None not in r and None not in r.values()]
 
 
@@ -51,12 +57,15 @@ class Results:
 
 
 def least_of(values, goal, unit=""):
-    """The verdict on pairs (value, name), of which every one is to reach the goal."""
-    values = sorted(v for v in values if v[0] > 0)
-    if not values:
+    """The verdict on pairs (value, name), of which every one is to reach the goal: one without a number has not."""
+    values = [v for v in values if v[0] is not None]
+    known = sorted(v for v in values if v[0] > 0)
+    if not known:
         return None, "nothing was measured"
-    good = sum(v >= goal for v, _ in values)
-    return good == len(values), f"{good} of {len(values)}; least {values[0][0]:.3g}{unit}, {values[0][1]}"
+    good, without = sum(v >= goal for v, _ in known), len(values) - len(known)
+    words = f", {without} without a number" if without else ""
+    met = False if good < len(known) else None if without else True
+    return met, f"{good} of {len(values)}{words}; least {known[0][0]:.3g}{unit}, {known[0][1]}"
 
 
 def ended(results, begins):
@@ -104,7 +113,7 @@ def claims(results):
     yield "direct IPC: 1.5 times pack, copy, unpack", *least_of([(number(r, "packed_of_direct"), r["name"]) for r in ipc], 1.5, "x"), cut_ipc
     batch, cut_batch = results.of("batch")
     sparse = [r for r in batch if number(r, "requests") == 32 and 0 < number(r, "block") <= 32]
-    late = [(0.3 / number(r, "host_us_least"), f"{number(r, 'host_us_least'):.2f} us, {r['problem']}") for r in batch if number(r, "requests") >= 32 and number(r, "host_us_least")]
+    late = [(share(0.3, number(r, "host_us_least")), f"{number(r, 'host_us_least'):.2f} us, {r['problem']}") for r in batch if number(r, "requests") >= 32]
     yield "batches of 32 sparse requests: 5 times a launch each", *least_of([(number(r, "against_launches"), r["problem"]) for r in sparse], 5.0, "x"), cut_batch
     yield "batches: 0.95 of the best other way, everywhere", *least_of([(number(r, "against_best"), f"{r['requests']} of {r['problem']}") for r in batch], 0.95, "x"), cut_batch
     yield "batches of 32 and more: the host pays 0.3 us a request", *least_of(late, 1.0, " of what may be"), cut_batch
@@ -121,7 +130,7 @@ def print_claims(results):
 
 
 def line(title, values, goal):
-    values = sorted((v, name) for v, name in values if v > 0)
+    values = sorted((v, name) for v, name in values if v and v > 0)
     if not values:
         return
     mean = math.exp(sum(math.log(v) for v, _ in values) / len(values))

@@ -410,8 +410,9 @@ LADING_API int lading_wait(lading_queue *queue, lading_request request);
  * any more stays mapped until room is needed. The owner frees the memory after everybody closed it.
  *
  * Memory that was mapped from pieces (cuMemCreate, CUDA) is exported, each piece by itself, if it was made with handles for a fabric or for
- * POSIX descriptors. Of the latter the library keeps one open for each of the last 64 pieces exported, until an export finds them unmapped:
- * so long their memory is not given back. Opening them takes the permission to trace the owner (pidfd_getfd, Linux 5.6), in the same pid namespace.
+ * POSIX descriptors; with both, for the fabric, where the owner may export for it: who opens it has to be of that fabric, too. Of descriptors
+ * the library keeps one open for each of the last 64 places exported, until an export finds them unmapped: so long their memory is not given
+ * back. Opening them takes the permission to trace the owner (pidfd_getfd, Linux 5.6), in the same pid namespace.
  *
  * ERR_UNSUPPORTED: memory that the driver does not export, such as of pools, or no such permission; ERR_FORMAT: no token; ERR_ARG: not
  * open; ERR_DEVICE (also: the memory has gone, or its descriptor); ERR_NOMEM, ERR_SYSTEM. */

@@ -29,7 +29,9 @@ static inline bool ldg_batch_spans_apart(const ldg_batch_place *a, const ldg_bat
 bool ldg_batch_boxes_apart(ldg_batch_place *a, ldg_batch_place *b, int64_t *looks);
 /* True: proven. Takes from `looks`: one for the pair, and some for its loops, about a hundred at most; with none left, nothing is proven. */
 static inline bool ldg_batch_apart(ldg_batch_place *a, ldg_batch_place *b, int64_t *looks) {
-  return --*looks >= 0 && (ldg_batch_spans_apart(a, b) || ldg_batch_boxes_apart(a, b, looks));
+  if (*looks <= 0) return false;
+  --*looks;
+  return ldg_batch_spans_apart(a, b) || ldg_batch_boxes_apart(a, b, looks);
 }
 
 #endif

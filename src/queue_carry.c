@@ -225,7 +225,7 @@ static int by_path(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   if (path == LDG_STAGED) return by_parts(dev, lane, w, stage_part);
   if (path != LDG_DEVICE || packed) return ldg_queue_ship(dev, lane, w);
   const int e = ldg_queue_keep_tables(dev, lane, w); /* there is no scratch memory in a graph: it goes directly */
-  return e ? e : by_parts(dev, lane, w, pack_part);
+  return e && e != LADING_ERR_NOMEM ? e : by_parts(dev, lane, w, pack_part); /* who needs them asks for them again */
 }
 
 /* ---- where memory is ---- */

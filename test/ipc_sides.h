@@ -74,6 +74,13 @@ static inline char *opened(const lading_ipc *token) {
   return p;
 }
 
+/* A token of that memory goes to the other side, who is done with it then. */
+static inline void serve(const line *l, const void *at) {
+  const lading_ipc token = exported(at);
+  tell(l, &token, sizeof token);
+  wait_for_other(l);
+}
+
 static inline void refuser(const line *l) {
   lading_ipc token;
   void *p = NULL;
@@ -82,7 +89,7 @@ static inline void refuser(const line *l) {
   for (int i = 0; i < 2000; i++) { /* whatever the bytes are: an error, or memory that is there */
     lading_ipc bad = token;
     if (i % 2) for (size_t k = 0; k < sizeof bad; k++) bad.bytes[k] = (unsigned char)rng_next(&r);
-    else bad.bytes[rng_in(&r, 0, 55)] ^= (unsigned char)rng_in(&r, 1, 255);
+    else bad.bytes[rng_in(&r, 0, sizeof bad - 1)] ^= (unsigned char)rng_in(&r, 1, 255);
     if (lading_ipc_open(&bad, &p) == LADING_OK) OK(lading_ipc_close(p));
   }
   wait_for_other(l);

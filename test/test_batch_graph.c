@@ -5,9 +5,12 @@
 
 static const call graph_launches = { "cuGraphLaunch", "hipGraphLaunch" },
                   graphs_made = { "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags" },
-                  graphs_freed = { "cuGraphExecDestroy", "hipGraphExecDestroy" };
+                  graphs_freed = { "cuGraphExecDestroy", "hipGraphExecDestroy" },
+                  event_queries = { "cuEventQuery", "hipEventQuery" },
+                  streams_made = { "cuStreamCreate", "hipStreamCreateWithFlags" },
+                  events_made = { "cuEventCreate", "hipEventCreateWithFlags" };
 
-enum { TRIALS = 14 /* more than it takes to decide */, SPOTS = 32, SOURCES = 7 };
+enum { KEPT = 32 /* graphs */, TRIALS = 14 /* more than it takes to decide */, SPOTS = 32, SOURCES = 7 };
 
 /* Turns of n sums, or copies, of 4-byte numbers; every turn takes other ones to other spots. */
 typedef struct sums { void *stream; lading_queue *q; lading_batch *b; char *at; int32_t *host, want[SPOTS]; int turns; } sums;
@@ -103,7 +106,6 @@ START_TEST(not_in_recordings) {
 }
 END_TEST
 
-/* Launches alike, four of them under way at a time, from a page each. Whatever a real device finds faster, the sums are right. */
 /* Somebody records another stream, and wants to hear of every call that might disturb that. */
 START_TEST(beside_recordings_of_others) {
   void *other, *graph = NULL;
@@ -120,6 +122,7 @@ START_TEST(beside_recordings_of_others) {
 }
 END_TEST
 
+/* Launches alike, four of them under way at a time, from a page each. Whatever a real device finds faster, the sums are right. */
 START_TEST(pages_of_their_own) {
   enum { ABREAST = 4 };
   sums s;
@@ -177,7 +180,7 @@ END_TEST
 
 /* More signatures than are kept: who was not used for long goes, and is made anew when it comes back. */
 START_TEST(graphs_are_forgotten) {
-  enum { KEPT = 32, LENGTHS = TEST_TSAN || TEST_ASAN ? 2 : 17 };
+  enum { LENGTHS = TEST_TSAN || TEST_ASAN ? 2 : 17 };
   sums s;
   int64_t made = 0;
   if (!sums_open(&s, "launch-takes 1000000000")) return;
@@ -190,6 +193,95 @@ START_TEST(graphs_are_forgotten) {
   for (int i = 0; i < TRIALS; i++) sums_turn(&s, 1, LADING_REPLACE);
   ck_assert_int_eq(counted(graphs_made), made > KEPT ? made + 1 : made);
   made = counted(graphs_made);
+  sums_close(&s);
+}
+END_TEST
+
+/* The n-th signature of those below. */
+static void turn_of(sums *s, int n) { sums_turn(s, n / 2 + 1, n % 2 ? LADING_SUM : LADING_REPLACE); }
+
+/* A full table, and none goes: the stream is not done, as far as the driver says. Then all is well, and the oldest one goes. */
+START_TEST(busy_graphs_stay) {
+  sums s;
+  if (TEST_TSAN || TEST_ASAN || !sums_open(&s, "launch-takes 1000000000")) return;
+  for (int n = 0; n < KEPT; n++)
+    for (int i = 0; i < TRIALS; i++) turn_of(&s, n);
+  ck_assert_int_eq(counted(graphs_made), KEPT);
+  tell("late 1000000"), turn_of(&s, KEPT - 1); /* it counts from the next command on */
+  for (int i = 0; i < TRIALS; i++) turn_of(&s, KEPT);
+  ck_assert_int_eq(counted(graphs_made), KEPT);
+  ck_assert_int_eq(counted(graphs_freed), 0);
+  tell("late 0"), turn_of(&s, KEPT - 1);
+  for (int i = 0; i < TRIALS; i++) turn_of(&s, KEPT);
+  ck_assert_int_eq(counted(graphs_made), KEPT + 1);
+  ck_assert_int_eq(counted(graphs_freed), 1);
+  sums_close(&s);
+}
+END_TEST
+
+/* A launch whose end nobody has heard of is forgotten: its time is not taken for that of the one which got its place. */
+START_TEST(timed_and_forgotten) {
+  enum { TO_A_GRAPH = 5 /* one that is cold, four that are timed */ };
+  sums s;
+  if (!sums_open(&s, "launch-takes 1000000000")) return;
+  for (int i = 0; i < 2; i++) turn_of(&s, 0);
+  for (int n = 1; n <= KEPT; n++) {
+    OK(tell_of("fail", event_queries, " 1 600")); /* not ready */
+    turn_of(&s, n);
+  }
+  for (int i = 1; i < TO_A_GRAPH; i++) turn_of(&s, KEPT);
+  ck_assert_int_eq(counted(graphs_made), 0);
+  turn_of(&s, KEPT);
+  ck_assert_int_eq(counted(graphs_made), 1);
+  sums_close(&s);
+}
+END_TEST
+
+/* Room is made beside a recording of somebody else's, too. */
+START_TEST(forgotten_beside_a_recording) {
+  sums s;
+  void *other, *graph = NULL;
+  if (!sums_open(&s, "launch-takes 1000000000")) return;
+  for (int i = 0; i < TRIALS; i++) turn_of(&s, 0);
+  ck_assert_int_eq(counted(graphs_made), 1);
+  OK(d->stream(&other, 1));
+  OK(d->begin_capture(other, 0));
+  for (int n = 1; n <= KEPT; n++) turn_of(&s, n);
+  OK(d->end_capture(other, &graph));
+  ck_assert_int_eq(counted(graphs_freed), 1);
+  OK(d->graph_free(graph));
+  OK(d->stream_free(other));
+  sums_close(&s);
+}
+END_TEST
+
+/* Where times cannot be had, no graph is tried again and again. */
+START_TEST(no_times) {
+  static const call calls[] = { { "cuEventElapsedTime", "hipEventElapsedTime" }, { "cuEventQuery", "hipEventQuery" } };
+  for (int64_t k = 0; k < COUNT_OF(calls); k++) {
+    sums s;
+    if (!sums_open(&s, "launch-takes 1000000000")) return;
+    OK(tell_of("fail", calls[k], " 1 999"));
+    for (int i = 0; i < 2 * TRIALS; i++) sums_turn(&s, 3, LADING_SUM);
+    ck_assert_int_eq(counted(graphs_made), 0);
+    sums_close(&s);
+  }
+}
+END_TEST
+
+/* What graphs take is made when a launch comes again: neither for a batch that launches nothing, nor for what comes once. */
+START_TEST(made_when_needed) {
+  sums s;
+  lading_batch *idle[4];
+  if (!sums_open(&s, "launch-takes 1000000000")) return;
+  const int64_t events = counted(events_made);
+  for (int i = 0; i < 4; i++) idle[i] = batch_of(s.q, &by_hand);
+  ck_assert_int_eq(counted(events_made), events);
+  for (int n = 1; n < 5; n++) sums_turn(&s, n, LADING_SUM);
+  ck_assert_int_eq(counted(streams_made), 0);
+  for (int n = 1; n < 5; n++) sums_turn(&s, n, LADING_SUM);
+  ck_assert_int_eq(counted(streams_made), 1);
+  for (int i = 0; i < 4; i++) lading_batch_free(idle[i]);
   sums_close(&s);
 }
 END_TEST
@@ -233,4 +325,5 @@ START_TEST(no_graphs) {
 }
 END_TEST
 
-BATCH_DEVICE_MAIN("batch_graph", graphs_where_faster, launches_where_faster, not_in_recordings, beside_recordings_of_others, pages_of_their_own, cargos_of_as_many_tiles, graphs_are_forgotten, graphs_fail, no_graphs)
+BATCH_DEVICE_MAIN("batch_graph", graphs_where_faster, launches_where_faster, not_in_recordings, beside_recordings_of_others, pages_of_their_own, cargos_of_as_many_tiles, graphs_are_forgotten, busy_graphs_stay, timed_and_forgotten,
+                  forgotten_beside_a_recording, no_times, made_when_needed, graphs_fail, no_graphs)

@@ -24,6 +24,10 @@ START_TEST(graphs) {
     OK(d->sync(s));
     ck_assert_int_eq(host[255], 5);
   }
+  OK(d->graph_launch(exec, s));
+  ck_assert_int_ne(d->exec_free(exec), 0); /* not done yet */
+  ck_assert_int_eq(faults(), 1);
+  OK(d->sync(s));
   OK(d->begin_capture(s, 0));
   ck_assert_int_ne(d->sync(s), 0); /* breaks it */
   ck_assert_int_ne(d->end_capture(s, &graph), 0);

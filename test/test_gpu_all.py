@@ -87,6 +87,29 @@ def test_made_up(script, tmp):
         check(got == ["NOT MET"] + ["met"] * (ASKED - 1), f"tests that fail or do not run: {lines}")
 
 
+def judged(script, tmp, text):
+    """What is said of a file alone."""
+    tmp.mkdir(parents=True)
+    (tmp / "device-ddtbench.csv").write_text(",".join(FIELDS) + "\n" + text)
+    return subprocess.run([sys.executable, str(script.parent / "gpu_report.py"), str(tmp)], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def test_report(script, tmp):
+    """A row without its end does not count, even where it lacks no field; what should have a number and has none is not met."""
+    wide, narrow, small = GOOD
+    text = judged(script, tmp / "report" / "whole", "\n".join(GOOD) + "\n")
+    check("0.9 of the sector floor: 2 of 2; least 0.93" in text and "0.7 of the sector floor: 2 of 2; least 0.71" in text and "everywhere: 6 of 6" in text, text)
+    text = judged(script, tmp / "report" / "cut", wide + "\n" + narrow)
+    check("0.7 of the sector floor: nothing was measured" in text and "everywhere: 2 of 2" in text, text)
+    text = judged(script, tmp / "report" / "without", "\n".join([wide, row("wide too", 1 << 20, 2000, 64, "", 1.2, 150), small]) + "\n")
+    check("no data  blocks of 32 B or more, 1 MiB or more: 0.9 of the sector floor: 2 of 4, 2 without a number; least 0.93" in text, text)
+    text = judged(script, tmp / "report" / "bad", "\n".join([BAD[0], row("wide too", 1 << 20, 2000, 64, "", 1.2, 150)]) + "\n")
+    check("NOT MET  blocks of 32 B or more, 1 MiB or more: 0.9 of the sector floor: 0 of 4, 2 without a number; least 0.89" in text, text)
+    none = dict.fromkeys(FIELDS, "") | {"name": "fields", "bytes": 1 << 20, "min_block": 64, "pack_lading_ns": 100, "unpack_lading_ns": 100}
+    text = judged(script, tmp / "report" / "no rival", small + "\n" + ",".join(str(none[f]) for f in FIELDS) + "\n")
+    check("met      1.0 of the kernel by hand, everywhere: 2 of 2; least" in text, f"no kernel by hand is no number that lacks: {text}")
+
+
 def test_out_of_time(script, tmp):
     """Nothing comes to an end, and all of it is judged."""
     text = run(script, tmp / "never", 1, SECONDS_ALL="12", **stage(tmp, GOOD, 1.6, "sleep 100"))
@@ -120,6 +143,7 @@ def main():
             test_rehearsal(script, tmp, pathlib.Path(sys.argv[2]).resolve())
         else:
             test_made_up(script, tmp)
+            test_report(script, tmp)
             test_out_of_time(script, tmp)
     print(f"{checks} checks")
 

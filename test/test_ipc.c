@@ -130,9 +130,7 @@ START_TEST(memory_that_came_back) {
     area mine = area_new(&v, LADING_MEM_DEVICE, BYTES);
     memset(mine.copy, i, BYTES);
     area_push(&mine);
-    const lading_ipc token = exported(mine.at);
-    tell(&l, &token, sizeof token);
-    wait_for_other(&l);
+    serve(&l, mine.at);
     area_free(&mine);
   }
   finish(&l);
@@ -168,6 +166,14 @@ START_TEST(many_mappings) {
 }
 END_TEST
 
+static void owns_area(void (*other)(const line *l)) {
+  const line l = start(other);
+  area mine = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  serve(&l, mine.at);
+  area_free(&mine);
+  finish(&l);
+}
+
 /* Each device of the child has a mapping of its own; both are kept. */
 static void two_devices(const line *l) {
   lading_ipc token;
@@ -189,15 +195,7 @@ static void two_devices(const line *l) {
   wait_for_other(l);
 }
 
-START_TEST(opened_once_a_device) {
-  const line l = start(two_devices);
-  area mine = area_new(&v, LADING_MEM_DEVICE, BYTES);
-  const lading_ipc token = exported(mine.at);
-  tell(&l, &token, sizeof token);
-  wait_for_other(&l);
-  area_free(&mine);
-  finish(&l);
-}
+START_TEST(opened_once_a_device) { owns_area(two_devices); }
 END_TEST
 
 /* ---- what cannot be opened ---- */
@@ -248,15 +246,7 @@ START_TEST(not_exported) {
 }
 END_TEST
 
-START_TEST(bad_tokens) {
-  const line l = start(refuser);
-  area mine = area_new(&v, LADING_MEM_DEVICE, 64);
-  const lading_ipc token = exported(mine.at);
-  tell(&l, &token, sizeof token);
-  wait_for_other(&l);
-  area_free(&mine);
-  finish(&l);
-}
+START_TEST(bad_tokens) { owns_area(refuser); }
 END_TEST
 
 static void latecomer(const line *l) {

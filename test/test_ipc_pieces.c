@@ -1,11 +1,16 @@
 /* ipc: memory of another process that was mapped from pieces, as CUDA's virtual memory is: by a descriptor of its owner, or for a fabric.
  * HIP's names for it are not asked for: its runtime does not tell by what handles memory may be exported. */
 #include "ipc_sides.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 enum { PIECE = 2 << 20, BY_FILE = 1, BY_FABRIC = 8, PIECES = 70, SLOTS = 64, KEPT = 256 };
+/* Where the fields of a token are, for those that are made wrong. */
+enum { ROUTE = 7, OWNER = 8, SPACE = 16, BUFFER = 32, OFFSET = 40, TICKET = 56, ROUTE_FILE = 2 };
 
 /* Whether one process may fetch descriptors of another one here: tried by the child. */
 static bool may_fetch(void) {
@@ -17,15 +22,22 @@ static bool may_fetch(void) {
 }
 
 /* Where no fabric is set up, real drivers make no memory for one. */
-static void piece_at(void *at, int types) {
+static void *piece_make(int types) {
   driver_piece how = { .type = 1, .handles = types, .place = 1 };
-  const driver_access here = { 1, 0, 3 };
   void *piece;
   int e = v.d->create(&piece, PIECE, &how, 0);
   if (e && !v.d->fake) how.handles = BY_FILE, e = v.d->create(&piece, PIECE, &how, 0);
   OK(e);
+  return piece;
+}
+static void piece_show(void *at, void *piece) {
+  const driver_access here = { 1, 0, 3 };
   OK(v.d->map(at, PIECE, 0, piece, 0));
   OK(v.d->access(at, PIECE, &here, 1));
+}
+static void piece_at(void *at, int types) {
+  void *piece = piece_make(types);
+  piece_show(at, piece);
   OK(v.d->release_piece(piece));
 }
 static char *piece_new(int types) {
@@ -56,7 +68,7 @@ static void piece_mover(const line *l) {
   const int before = descriptors();
   const bool may = may_fetch();
   hear(l, &token, sizeof token);
-  const bool by_file = token.bytes[7] == 2; /* the route */
+  const bool by_file = token.bytes[ROUTE] == ROUTE_FILE;
   const int e = lading_ipc_open(&token, &p);
   ck_assert_int_eq(e, by_file && !may ? LADING_ERR_UNSUPPORTED : LADING_OK);
   tell(l, &e, sizeof e);
@@ -165,6 +177,58 @@ START_TEST(many_pieces) {
 }
 END_TEST
 
+/* It opens one that its owner still keeps. */
+static void keeper(const line *l) {
+  lading_ipc token;
+  void *p = NULL;
+  const bool may = may_fetch();
+  hear(l, &token, sizeof token);
+  ck_assert_int_eq(lading_ipc_open(&token, &p), may ? LADING_OK : LADING_ERR_UNSUPPORTED);
+  if (may) OK(lading_ipc_close(p));
+  wait_for_other(l);
+}
+
+/* Whatever an export fails of: the oldest one stays. */
+START_TEST(failure_beside_many) {
+  const line l = start(keeper);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  char *at[SLOTS + 1];
+  lading_ipc oldest, none;
+  for (int i = 0; i <= SLOTS; i++) at[i] = piece_new(BY_FILE);
+  oldest = exported(at[0]);
+  for (int i = 1; i < SLOTS; i++) exported(at[i]);
+  devices_say(&v, "fail cuMemExportToShareableHandle 1 999");
+  if (v.d->fake) ck_assert_int_eq(lading_ipc_export(at[SLOTS], &none), LADING_ERR_UNSUPPORTED);
+  devices_say(&v, "reset");
+  tell(&l, &oldest, sizeof oldest);
+  wait_for_other(&l);
+  for (int i = 0; i <= SLOTS; i++) piece_free(at[i]);
+  finish(&l);
+}
+END_TEST
+
+/* A piece that is mapped at two places is there as long as it is at the one that the token is of. */
+START_TEST(one_of_two_places) {
+  const line l = start(keeper);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  void *piece = piece_make(BY_FILE), *at[2] = { NULL };
+  for (int i = 0; i < 2; i++) {
+    OK(v.d->reserve(&at[i], PIECE, 0, NULL, 0));
+    piece_show(at[i], piece);
+  }
+  OK(v.d->release_piece(piece));
+  exported(at[0]);
+  const lading_ipc token = exported(at[1]);
+  piece_free(at[0]);
+  char *other = piece_new(BY_FILE);
+  exported(other); /* lets go what is mapped no more */
+  tell(&l, &token, sizeof token);
+  wait_for_other(&l);
+  piece_free(at[1]), piece_free(other);
+  finish(&l);
+}
+END_TEST
+
 /* At the same addresses there is another piece by now: each token is of its own. */
 static void piece_comparer(const line *l) {
   lading_ipc token[2];
@@ -211,14 +275,91 @@ static void piece_refuser(const line *l) {
   no_more_than(before + 2 + KEPT); /* what opened is kept for a while, and the stand-in has a file for each */
 }
 
-START_TEST(bad_tickets) {
-  const line l = start(piece_refuser);
+/* The owner of a piece that the other side does something with. */
+static void owns_piece(void (*other)(const line *l)) {
+  const line l = start(other);
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
   char *at = piece_new(BY_FILE);
+  serve(&l, at);
+  piece_free(at);
+  finish(&l);
+}
+
+START_TEST(bad_tickets) { owns_piece(piece_refuser); }
+END_TEST
+
+/* Each field of a ticket, when all others are right. */
+static void field_refuser(const line *l) {
+  static const struct { int at, bytes; int64_t value; int result; } wrong[] = {
+    { OWNER, 8, 0, LADING_ERR_FORMAT }, { OWNER, 8, -1, LADING_ERR_FORMAT },
+    { TICKET, 4, -1, LADING_ERR_DEVICE }, { TICKET, 4, 1 << 20, LADING_ERR_DEVICE }, /* the ledger */
+    { TICKET + 4, 4, -1, LADING_ERR_FORMAT }, { TICKET + 4, 4, 65, LADING_ERR_FORMAT }, { TICKET + 4, 4, INT32_MAX, LADING_ERR_FORMAT },
+    { TICKET + 4, 4, INT32_MIN, LADING_ERR_FORMAT }, { TICKET + 4, 4, 1, LADING_ERR_DEVICE }, { TICKET + 4, 4, 64, LADING_ERR_DEVICE }, /* the slot */
+    { TICKET + 8, 8, 0, LADING_ERR_DEVICE }, { TICKET + 8, 8, 12345, LADING_ERR_DEVICE }, /* the nonce */
+    { TICKET + 16, 8, 0, LADING_ERR_DEVICE }, { TICKET + 16, 8, 2, LADING_ERR_DEVICE }, { TICKET + 16, 8, -1, LADING_ERR_DEVICE }, /* the serial */
+  };
+  lading_ipc token;
+  void *p = NULL;
+  const bool may = may_fetch();
+  hear(l, &token, sizeof token);
+  for (int64_t i = 0; may && i < COUNT_OF(wrong); i++) {
+    lading_ipc bad = token;
+    memcpy(bad.bytes + wrong[i].at, &wrong[i].value, (size_t)wrong[i].bytes);
+    const int e = lading_ipc_open(&bad, &p);
+    ck_assert_msg(e == wrong[i].result, "field %" PRId64 ": %d, not %d", i, e, wrong[i].result);
+  }
+  if (may) OK(lading_ipc_close(opened(&token)));
+  wait_for_other(l);
+}
+
+START_TEST(fields_of_tickets) { owns_piece(field_refuser); }
+END_TEST
+
+/* What the library calls, so that something may happen in between: `swap_at` is the line to an owner who is told before the second fetch. */
+static const line *swap_at;
+static int fetches; /* six arguments are passed on, however many there are, as libc does it */
+long syscall(long number, ...) {
+  typedef long function(long number, ...);
+  function *real;
+  long a[6];
+  va_list list;
+  *(void **)&real = dlsym(RTLD_NEXT, "syscall");
+  va_start(list, number);
+  for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
+  va_end(list);
+  if (swap_at && number == SYS_pidfd_getfd && ++fetches == 2) wait_for_other(swap_at), wait_for_other(swap_at);
+  return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* Between two looks of the opener at the ledger its descriptor is closed, and its number is one of another piece. */
+static void swapped(const line *l) {
+  lading_ipc token;
+  void *p = NULL;
+  const bool may = may_fetch();
+  hear(l, &token, sizeof token);
+  if (may) swap_at = l;
+  const int e = lading_ipc_open(&token, &p);
+  swap_at = NULL;
+  if (!may) wait_for_other(l), wait_for_other(l);
+  else ck_assert_int_eq(fetches, 2);
+  ck_assert_int_eq(e, may ? LADING_ERR_DEVICE : LADING_ERR_UNSUPPORTED);
+  wait_for_other(l);
+}
+
+START_TEST(numbers_that_came_back) {
+  enum { OTHERS = 4 };
+  const line l = start(swapped);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  char *at = piece_new(BY_FILE), *other[OTHERS];
   const lading_ipc token = exported(at);
+  for (int i = 0; i < OTHERS; i++) other[i] = piece_new(BY_FILE);
   tell(&l, &token, sizeof token);
   wait_for_other(&l);
   piece_free(at);
+  for (int i = 0; i < OTHERS; i++) exported(other[i]); /* lets go of the first one, then takes its number */
+  wait_for_other(&l);
+  wait_for_other(&l);
+  for (int i = 0; i < OTHERS; i++) piece_free(other[i]);
   finish(&l);
 }
 END_TEST
@@ -236,6 +377,74 @@ START_TEST(pieces_not_exported) {
   ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_DEVICE);
   devices_close(&v);
 }
+END_TEST
+
+/* A bad token of memory that is there leaves nothing that a good one would find when it is there no more. */
+START_TEST(bad_offset_first) {
+  v = devices_open();
+  void *p = NULL;
+  char *own = piece_new(BY_FILE);
+  const lading_ipc token = exported(own + 3);
+  lading_ipc bad = token;
+  memset(bad.bytes + OFFSET, 0x7f, 8);
+  ck_assert_int_eq(lading_ipc_open(&bad, &p), LADING_ERR_FORMAT);
+  piece_free(own);
+  ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_DEVICE);
+  devices_close(&v);
+}
+END_TEST
+
+/* Numbers of processes mean nothing in another pid namespace. A descriptor is found by them, a handle of a fabric is not. */
+static void stranger(const line *l) {
+  lading_ipc token;
+  void *p = NULL;
+  for (int i = 0; i < 2; i++) {
+    hear(l, &token, sizeof token);
+    token.bytes[SPACE] ^= 1;
+    const int e = lading_ipc_open(&token, &p);
+    ck_assert_int_eq(e, token.bytes[ROUTE] == ROUTE_FILE ? LADING_ERR_UNSUPPORTED : LADING_OK);
+    if (!e) OK(lading_ipc_close(p));
+  }
+  wait_for_other(l);
+}
+
+START_TEST(another_pid_namespace) {
+  const line l = start(stranger);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  char *at[2] = { piece_new(BY_FILE), piece_new(BY_FABRIC) };
+  for (int i = 0; i < 2; i++) {
+    const lading_ipc token = exported(at[i]);
+    if (v.d->fake) ck_assert_int_eq(token.bytes[ROUTE] == ROUTE_FILE, i == 0);
+    tell(&l, &token, sizeof token);
+  }
+  wait_for_other(&l);
+  piece_free(at[0]), piece_free(at[1]);
+  finish(&l);
+}
+END_TEST
+
+/* A process that is out of descriptors is told so: that says nothing of the memory. */
+static void out_of_descriptors(const line *l) {
+  lading_ipc token;
+  struct rlimit all;
+  void *p = NULL;
+  const bool may = may_fetch();
+  hear(l, &token, sizeof token);
+  OK(getrlimit(RLIMIT_NOFILE, &all));
+  for (int room = 0; may && room < 3; room++) { /* it takes one of the process, one of the ledger, one of the piece */
+    const int first = dup(l->in);
+    const struct rlimit few = { (rlim_t)(first + room), all.rlim_max };
+    close(first);
+    OK(setrlimit(RLIMIT_NOFILE, &few));
+    const int e = lading_ipc_open(&token, &p);
+    OK(setrlimit(RLIMIT_NOFILE, &all));
+    ck_assert_int_eq(e, LADING_ERR_SYSTEM);
+  }
+  if (may) OK(lading_ipc_close(opened(&token)));
+  wait_for_other(l);
+}
+
+START_TEST(no_descriptors) { owns_piece(out_of_descriptors); }
 END_TEST
 
 /* Every call of the driver that takes part fails once, on either side. */
@@ -256,7 +465,7 @@ static void piece_failures(const line *l) {
   }
   for (int with = 800; may && v.d->fake && with <= 801; with++) { /* not permitted, not supported; nothing is open of it yet */
     lading_ipc other = token;
-    other.bytes[32] ^= (unsigned char)(with & 3) + 1; /* as if of another buffer */
+    other.bytes[BUFFER] ^= (unsigned char)(with & 3) + 1; /* as if of another buffer */
     devices_say(&v, with == 800 ? "fail cuMemImportFromShareableHandle 1 800" : "fail cuMemImportFromShareableHandle 1 801");
     ck_assert_int_eq(lading_ipc_open(&other, &p), LADING_ERR_UNSUPPORTED);
   }
@@ -276,9 +485,7 @@ START_TEST(pieces_that_fail) {
     ck_assert_int_eq(lading_ipc_export(at, &token), i ? LADING_ERR_UNSUPPORTED : LADING_ERR_DEVICE);
     devices_say(&v, "reset");
   }
-  token = exported(at);
-  tell(&l, &token, sizeof token);
-  wait_for_other(&l);
+  serve(&l, at);
   piece_free(at);
   finish(&l);
 }
@@ -286,5 +493,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, another_piece_there, bad_tickets, pieces_not_exported, pieces_that_fail);
+  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, failure_beside_many, one_of_two_places, another_piece_there, bad_tickets, fields_of_tickets,
+                    numbers_that_came_back, pieces_not_exported, bad_offset_first,
+                    another_pid_namespace, no_descriptors, pieces_that_fail);
 }

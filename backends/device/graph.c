@@ -17,7 +17,8 @@ typedef struct entry {
 
 struct ldg_graphs {
   const ldg_driver *driver;
-  void *stream, *event[2]; /* to record from; around what is timed */
+  void *stream, *event[2]; /* to record from; around what is timed; made when a launch comes again, as few batches need them */
+  bool refused;            /* they could not be made */
   int64_t clock;
   entry *timed;            /* under way; NULL: none */
   way way;
@@ -31,12 +32,12 @@ struct ldg_graphs {
 #define IS_THERE(name, takes) && d->name
 static bool has_graphs(const ldg_driver *d) { return true LDG_DRIVER_GRAPHS(IS_THERE); }
 
-static void drop(ldg_graphs *g) {
+static void clear(ldg_graphs *g) {
   const ldg_driver *d = g->driver;
   for (int i = 0; i < 2; i++)
     if (g->event[i]) d->event_destroy(g->event[i]);
   if (g->stream) d->stream_destroy(g->stream);
-  ldg_free(g);
+  g->stream = g->event[0] = g->event[1] = NULL;
 }
 
 ldg_graphs *ldg_graphs_open(const ldg_driver *d) {
@@ -44,17 +45,25 @@ ldg_graphs *ldg_graphs_open(const ldg_driver *d) {
   if (!g) return NULL;
   memset(g, 0, sizeof *g);
   g->driver = d;
-  int e = d->stream_create(&g->stream, LDG_STREAM_NON_BLOCKING);
-  for (int i = 0; i < 2 && !e; i++) e = d->event_create(&g->event[i], 0);
-  if (e) drop(g);
-  return e ? NULL : g;
+  return g;
+}
+
+static bool is_ready(ldg_graphs *g) {
+  if (g->stream || g->refused) return g->stream;
+  const int mode = ldg_driver_relax(g->driver);
+  int e = g->driver->stream_create(&g->stream, LDG_STREAM_NON_BLOCKING);
+  for (int i = 0; i < 2 && !e; i++) e = g->driver->event_create(&g->event[i], 0);
+  if (e) clear(g);
+  g->refused = e;
+  ldg_driver_restore(g->driver, mode);
+  return !e;
 }
 
 void ldg_graphs_close(ldg_graphs *g, bool entered) {
   for (int i = 0; g && entered && i < g->n; i++)
     if (g->entry[i].exec) g->driver->exec_free(g->entry[i].exec);
-  if (g && entered) drop(g);
-  else ldg_free(g);
+  if (g && entered) clear(g);
+  ldg_free(g);
 }
 
 /* ---- which ---- */
@@ -63,7 +72,6 @@ static bool is_same(const ldg_fused_launch *a, const ldg_fused_launch *b) {
   return a->tiles == b->tiles && a->cargos == b->cargos && a->page == b->page && a->reduces == b->reduces;
 }
 
-/* Room for one more; NULL: not now, as no graph goes before what it launched is done. */
 /* Only once nothing of it is under way. */
 static bool forget(const ldg_driver *d, void *exec, void *stream) {
   const int mode = ldg_driver_relax(d);
@@ -73,6 +81,7 @@ static bool forget(const ldg_driver *d, void *exec, void *stream) {
   return idle;
 }
 
+/* Room for one more; NULL: not now, as no graph goes before what it launched is done. */
 static entry *make_room(ldg_graphs *g, void *stream) {
   if (g->n < MOST) return &g->entry[g->n++];
   entry *oldest = g->entry;
@@ -156,7 +165,7 @@ static void look_at_timed(ldg_graphs *g) {
 /* The first time it is cold. */
 static int launch_timed(ldg_graphs *g, entry *e, void *stream, ldg_graph_enqueue *enqueue, void *arg) {
   const ldg_driver *d = g->driver;
-  const bool timed = e->uses++ && is_open(e) && !g->timed && d->event_record(g->event[0], stream) == 0;
+  const bool timed = e->uses++ && is_open(e) && !g->timed && is_ready(g) && d->event_record(g->event[0], stream) == 0;
   const double start = timed ? now() : 0;
   const bool made = e->exec;
   const int error = launch(g, e, stream, enqueue, arg);

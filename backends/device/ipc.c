@@ -126,6 +126,13 @@ static void unmap(mapping *m) {
   ldg_free(m);
 }
 
+/* Our own costs nothing to map: it is looked at anew each time, as it may be gone by then. */
+static void forget_ours(mapping *m) {
+  if (m->users || !m->ours) return;
+  unused--;
+  unmap(m);
+}
+
 /* Of memory that was there before. */
 static bool is_outdated(const mapping *m, const token *t) {
   return same_place(&m->from, &t->from) && (m->from.buffer != t->from.buffer || memcmp(&m->handle, &t->handle, sizeof t->handle));
@@ -178,7 +185,7 @@ static int map_legacy(mapping *m) {
 static int map(mapping *m) {
   if (m->ours) return map_ours(m);
   if (m->route == LDG_IPC_LEGACY) return map_legacy(m);
-  if (m->from.space != pid_space()) return LADING_ERR_UNSUPPORTED; /* its number is another process's here */
+  if (m->route == LDG_IPC_FILE && m->from.space != pid_space()) return LADING_ERR_UNSUPPORTED; /* its number is another process's here */
   return ldg_virtual_open(m->vendor, m->route, (pid_t)m->from.pid, &m->handle, m->bytes, &m->at);
 }
 
@@ -203,7 +210,7 @@ static int find_or_make(ldg_vendor *v, const token *t, ldg_context context, void
   mapping *m = find(v, t, context);
   const int e = m ? LADING_OK : make(v, t, context, &m);
   if (e) return e;
-  if (t->offset >= m->bytes) return LADING_ERR_FORMAT;
+  if (t->offset >= m->bytes) return forget_ours(m), LADING_ERR_FORMAT;
   if (m->users++ == 0) unused--;
   ldg_lru_use(&mappings, &m->link);
   *out = (void *)(uintptr_t)(m->at + t->offset);
@@ -235,10 +242,7 @@ int ldg_device_ipc_close(const ldg_device *dev, void *at) {
     const mapping *m = (mapping *)k;
     if (m->vendor == v && m->users && (uintptr_t)at - m->at < m->bytes) break;
   }
-  if (k && --((mapping *)k)->users == 0) {
-    unused++;
-    if (((mapping *)k)->ours) unused--, unmap((mapping *)k); /* our own costs nothing */
-  }
+  if (k && --((mapping *)k)->users == 0) unused++, forget_ours((mapping *)k);
   pthread_mutex_unlock(&lock);
   return k ? LADING_OK : LADING_ERR_ARG;
 }

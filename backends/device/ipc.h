@@ -16,12 +16,13 @@ enum { LDG_IPC_LEGACY, LDG_IPC_FABRIC, LDG_IPC_FILE, LDG_IPC_ROUTES };
  * that is fetched in the same way. An entry is wiped before its descriptor is closed, so who finds it there before and after has fetched
  * what was meant. Fetching takes the permission to trace that process. */
 typedef struct ldg_ticket { int32_t ledger, slot; uint64_t nonce, serial; } ldg_ticket;
-enum { LDG_LEDGER_SLOTS = 64 };
+enum { LDG_LEDGER_KEPT = 64, LDG_LEDGER_SLOTS = LDG_LEDGER_KEPT + 1 }; /* one more while the next one comes */
 
 /* ERR_NOMEM: no slot is free; ERR_SYSTEM. */
 int ldg_ledger_enter(int fd, ldg_ticket *out);
 void ldg_ledger_wipe(const ldg_ticket *t); /* before the descriptor is closed */
-/* A descriptor of this process. ERR_UNSUPPORTED: it may not, or the kernel cannot; ERR_DEVICE: it is there no more. */
+/* A descriptor of this process. ERR_UNSUPPORTED: it may not, or the kernel cannot; ERR_DEVICE: it is there no more;
+ * ERR_NOMEM, ERR_SYSTEM: such as too many descriptors here. */
 int ldg_ledger_fetch(pid_t from, const ldg_ticket *t, int *fd);
 
 /* ---- memory that was mapped from pieces (ipc_virtual.c) ---- */

@@ -64,10 +64,19 @@ void ldg_ledger_wipe(const ldg_ticket *t) {
 
 /* ---- of others ---- */
 
+/* Of both calls: it may not be, the other one is gone, or there is something that this process lacks. */
+static int error_of(int error) {
+  switch (error) {
+    case ENOSYS: case EPERM: case EACCES: return LADING_ERR_UNSUPPORTED;
+    case ESRCH: case EBADF: return LADING_ERR_DEVICE;
+    case ENOMEM: return LADING_ERR_NOMEM;
+    default: return LADING_ERR_SYSTEM;
+  }
+}
+
 static int fetch(int process, int number, int *fd) {
   *fd = (int)syscall(SYS_pidfd_getfd, process, number, 0);
-  if (*fd >= 0) return LADING_OK;
-  return errno == EPERM || errno == ENOSYS || errno == EACCES ? LADING_ERR_UNSUPPORTED : LADING_ERR_DEVICE;
+  return *fd >= 0 ? LADING_OK : error_of(errno);
 }
 
 /* -1: the ledger says nothing of that ticket. */
@@ -90,7 +99,7 @@ int ldg_ledger_fetch(pid_t from, const ldg_ticket *t, int *fd) {
   int book = -1;
   if (t->slot < 0 || t->slot >= LDG_LEDGER_SLOTS || from <= 0) return LADING_ERR_FORMAT;
   const int process = (int)syscall(SYS_pidfd_open, from, 0);
-  if (process < 0) return errno == ESRCH ? LADING_ERR_DEVICE : LADING_ERR_UNSUPPORTED;
+  if (process < 0) return error_of(errno);
   int e = fetch(process, t->ledger, &book);
   if (!e) e = fetch_by(process, book, t, fd);
   if (book >= 0) close(book);

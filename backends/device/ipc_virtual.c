@@ -45,9 +45,12 @@ static void sweep(void) {
   }
 }
 
-static kept *find(const ldg_driver *d, uint64_t piece) {
+static bool is_of(const kept *k, const ldg_driver *d, ldg_address base, uint64_t piece) { return k->driver == d && k->base == base && k->piece == piece; }
+
+/* A piece may be mapped at several places, and is let go at each by itself. */
+static kept *find(const ldg_driver *d, ldg_address base, uint64_t piece) {
   ldg_lru_link *l = all.newest;
-  while (l && (((kept *)l)->driver != d || ((kept *)l)->piece != piece)) l = l->older;
+  while (l && !is_of((kept *)l, d, base, piece)) l = l->older;
   return (kept *)l;
 }
 
@@ -63,7 +66,6 @@ static int keep(const ldg_driver *d, ldg_address base, uint64_t piece, ldg_ticke
   kept *k = ldg_alloc(sizeof *k);
   int e = k ? LADING_OK : LADING_ERR_NOMEM;
   if (k) *k = (kept){ .driver = d, .piece = piece, .base = base };
-  if (many == LDG_LEDGER_SLOTS) drop((kept *)all.oldest);
   if (!e) e = enter(k);
   if (e) {
     ldg_free(k);
@@ -71,14 +73,14 @@ static int keep(const ldg_driver *d, ldg_address base, uint64_t piece, ldg_ticke
     return e;
   }
   ldg_lru_add(&all, &k->link);
-  many++;
   *out = k->ticket;
+  if (++many > LDG_LEDGER_KEPT) drop((kept *)all.oldest);
   return LADING_OK;
 }
 
 static int ticket_of(const ldg_driver *d, ldg_address base, uint64_t piece, ldg_ticket *out) {
   sweep();
-  kept *k = find(d, piece);
+  kept *k = find(d, base, piece);
   if (!k) return keep(d, base, piece, out);
   ldg_lru_use(&all, &k->link);
   *out = k->ticket;

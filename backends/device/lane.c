@@ -71,7 +71,10 @@ int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out) {
 int ldg_device_scratch_free(ldg_lane *l, char *at) {
   typedef int function(ldg_address at, void *stream);
   const int e = enter(l);
-  return e ? e : leave(l, ((function *)l->site->driver->scratch_free)((uintptr_t)at, l->stream));
+  if (e) return e;
+  const int mode = ldg_driver_relax(l->site->driver), freed = ((function *)l->site->driver->scratch_free)((uintptr_t)at, l->stream);
+  ldg_driver_restore(l->site->driver, mode);
+  return leave(l, freed);
 }
 
 /* ---- the host's turn ---- */

@@ -123,7 +123,7 @@ FAKE(cuGraphLaunch, hipGraphLaunch, CURRENT, (fake_graph *exec, void *handle), (
   for (const fake_command *c = exec->first; c && !err; c = c->next) {
     if (c->what == DO_MARK) continue; /* of events that were recorded meanwhile */
     fake_command *new = fake_command_copy(c);
-    new->takes = c == exec->first ? fake_set.graph_takes : 0;
+    new->takes = c == exec->first ? fake_set.graph_takes : 0, new->of = exec;
     err = fake_push_taken(s, new);
   }
   return err;
@@ -135,8 +135,16 @@ FAKE(cuGraphDestroy, hipGraphDestroy, INIT, (fake_graph *graph), (graph)) {
   return E_OK;
 }
 
+static bool under_way(const fake_graph *exec) {
+  for (fake_stream *s = NULL; (s = fake_find(A_STREAM, s));)
+    for (const fake_command *c = s->first; c; c = c->next)
+      if (c->of == exec) return true;
+  return false;
+}
+
 FAKE(cuGraphExecDestroy, hipGraphExecDestroy, INIT, (fake_graph *exec), (exec)) {
   if (!fake_is(exec, AN_EXEC)) return fake_fault(E_HANDLE, "%p is no executable graph", (void *)exec);
+  if (under_way(exec)) return fake_fault(E_HANDLE, "a graph is destroyed while it is under way");
   graph_free(exec);
   return E_OK;
 }

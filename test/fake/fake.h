@@ -154,6 +154,7 @@ typedef struct fake_command {
   fake_what what;
   uint64_t number;          /* of all streams */
   int64_t since, takes;     /* ns; takes: that the clock of devices goes forward */
+  const struct fake_graph *of; /* the executable graph that was launched, or NULL */
   union {
     fake_launch launch; fake_copy copy; fake_fill fill; fake_mark *mark; uintptr_t free;
     struct { void (*run)(void *); void *data; } call;
