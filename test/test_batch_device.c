@@ -380,14 +380,28 @@ END_TEST
 
 /* ---- recorded into a graph ---- */
 
+/* Works, and a stream that may be recorded, with a queue for it. */
+static many *recorder_open(void **s, lading_queue **q) {
+  lading_queue_free(device_begin(""));
+  driver_enter(d, 0);
+  OK(d->stream(s, 1));
+  OK(lading_queue_wrap(backend, *s, q));
+  return many_works();
+}
+static void recorder_close(lading_batch *b, lading_queue *q, void *s, many *m) {
+  lading_batch_free(b);
+  lading_queue_free(q);
+  OK(d->stream_free(s));
+  many_free(m);
+  driver_leave(d, 0);
+  driver_leave(d, 0);
+  ck_assert_int_eq(tell("faults"), 0);
+}
+
 START_TEST(recorded) {
   lading_queue *q;
   void *s, *graph, *exec;
-  lading_queue_free(device_begin(""));
-  driver_enter(d, 0);
-  OK(d->stream(&s, 1));
-  OK(lading_queue_wrap(backend, s, &q));
-  many *m = many_works();
+  many *m = recorder_open(&s, &q);
   lading_batch *b = batch_of(q, &(lading_batch_attr){ .slots = 64, .policy = LADING_BATCH_MANUAL });
   for (int i = 0; i < MANY; i++) added(b, &m->work[i]); /* tables of lists are made at first use */
   OK(lading_batch_flush(b));
@@ -417,13 +431,7 @@ START_TEST(recorded) {
   check(m, 3);
   OK(d->exec_free(exec));
   OK(d->graph_free(graph));
-  lading_batch_free(b);
-  lading_queue_free(q);
-  OK(d->stream_free(s));
-  many_free(m);
-  driver_leave(d, 0);
-  driver_leave(d, 0);
-  ck_assert_int_eq(tell("faults"), 0);
+  recorder_close(b, q, s, m);
 }
 END_TEST
 
@@ -431,11 +439,7 @@ END_TEST
 START_TEST(waits_for_the_recording) {
   lading_queue *q;
   void *s, *graph;
-  lading_queue_free(device_begin(""));
-  driver_enter(d, 0);
-  OK(d->stream(&s, 1));
-  OK(lading_queue_wrap(backend, s, &q));
-  many *m = many_works();
+  many *m = recorder_open(&s, &q);
   fill(m);
   lading_batch *b = batch_of(q, &(lading_batch_attr){ .max_age_ns = 1 });
   bool done = true;
@@ -452,13 +456,7 @@ START_TEST(waits_for_the_recording) {
   for (int i = 0; i < MANY; i++) m->size[i] = i == 1 || i == 2 ? m->size[i] : 0;
   check(m, 1);
   OK(d->graph_free(graph));
-  lading_batch_free(b);
-  lading_queue_free(q);
-  OK(d->stream_free(s));
-  many_free(m);
-  driver_leave(d, 0);
-  driver_leave(d, 0);
-  ck_assert_int_eq(tell("faults"), 0);
+  recorder_close(b, q, s, m);
 }
 END_TEST
 
