@@ -123,9 +123,7 @@ START_TEST(disk_full) {
   ck_assert(settles(60));
   ask(s->type), moves_well(s);
   ck_assert_int_eq(count_text(s->type, "tier 2"), 0);
-  DIR *d = opendir(cache);
-  for (struct dirent *e; (e = readdir(d));) ck_assert_msg(e->d_name[0] == '.', "%s was left", e->d_name);
-  closedir(d);
+  nothing_left(cache);
   sample_free(s);
   unlink(helper);
   drop_cache(cache);

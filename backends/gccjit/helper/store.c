@@ -55,6 +55,13 @@ bool store_has(const char *text) {
   return true;
 }
 
+#define SCRATCH ".lading-jit-" /* and six of mkdtemp's */
+static bool is_scratch(const char *name) {
+  static const char drawn[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const size_t n = sizeof SCRATCH - 1;
+  return !strncmp(name, SCRATCH, n) && strlen(name) == n + 6 && strspn(name + n, drawn) == 6;
+}
+
 static int remove_entry(const char *path, const struct stat *st, int what, struct FTW *where) {
   (void)st, (void)what, (void)where;
   remove(path);
@@ -65,13 +72,15 @@ void store_scratch_remove(const char *path) { nftw(path, remove_entry, 8, FTW_DE
 bool store_scratch(char path[STORE_PATH]) {
   char folder[LDG_CACHE_PATH];
   if (ldg_cache_path(folder)) return false;
-  snprintf(path, STORE_PATH, "%s/tXXXXXX", folder);
+  snprintf(path, STORE_PATH, "%s/" SCRATCH "XXXXXX", folder);
   return mkdtemp(path) != NULL;
 }
 
 /* ---- making one ---- */
 
 #define SPARE (LDG_KEY_MAX + 8 + (int64_t)sizeof(ldg_cache_tail))
+
+static const char *const way_name[LDG_CUT_WAYS] = { [LDG_CUT_PLAIN] = "plain", [LDG_CUT_SHUFFLED] = "shuffled" }; /* in names of dumps */
 
 typedef struct work {
   const char *text;
@@ -90,7 +99,7 @@ static const char *compile(work *w, bool dump, int64_t *entry, int64_t *object) 
   struct stat st;
   ldg_key_symbol(&w->key, w->text, symbol);
   ldg_cache_path(folder);
-  snprintf(base, sizeof base, "%s/%s%s", folder, symbol, w->way == LDG_CUT_PLAIN ? "-plain" : "-shuffled");
+  snprintf(base, sizeof base, "%s/%s-%s", folder, symbol, way_name[w->way]);
   const char *why = emit_kernel(&w->key, w->way, symbol, w->path, dump ? base : NULL);
   if (why) return why;
   w->fd = open(w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -220,8 +229,18 @@ void store_each(int dir, void fn(void *arg, const store_item *item), void *arg) 
 /* ---- throwing away ---- */
 
 #define NAME_MAX_OURS (LDG_KEY_SYMBOL + 32)
-static bool is_ours(const char *name) { return ldg_cache_is_name(name) || (!strncmp(name, "ldg_j_", 6) && strlen(name) < NAME_MAX_OURS); }
-static bool is_scratch(const char *name) { return name[0] == 't' && strlen(name) == 7; }
+/* What a symbol and a way make: ldg_j_LEVEL...HASH-WAY.txt, or .c. The folder may be one in which the user has files, too. */
+static bool is_dump(const char *name) {
+  static const char *const ends[] = { ".txt", ".c" };
+  char end[32];
+  const char *dash = strrchr(name, '-');
+  if (strncmp(name, "ldg_j_", 6) != 0 || strlen(name) >= NAME_MAX_OURS || !dash || dash - name < 6 + 16 || strspn(dash - 16, "0123456789abcdef") != 16) return false;
+  for (int way = 0; way < LDG_CUT_WAYS; way++)
+    for (int i = 0; i < 2; i++)
+      if (snprintf(end, sizeof end, "-%s%s", way_name[way], ends[i]) > 0 && !strcmp(dash, end)) return true;
+  return false;
+}
+static bool is_ours(const char *name) { return ldg_cache_is_name(name) || is_dump(name); }
 
 /* Kernels, dumps and scratch folders, none of which is opened. */
 static void each_name(int dir, void fn(void *arg, const char *name, const struct stat *st), void *arg) {
