@@ -112,6 +112,32 @@ START_TEST(no_descriptors_for_a_while) {
 }
 END_TEST
 
+/* Who does not get his turn in time goes without a kernel for that while only, however often that happens. */
+START_TEST(others_have_the_lock) {
+  char *cache = own_cache(helper_path()), path[4096];
+  snprintf(path, sizeof path, "%s/.lock", cache);
+  setenv("LADING_JIT_LIMIT", "1", 1);
+  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+  sample *s = one_shape();
+  for (int i = 0; i < 5; i++) {
+    ask(s->type);
+    ck_assert(settles(20));
+    ck_assert_int_eq(count_text(s->type, "tier 2"), 0);
+    ck_assert_int_eq(count_text(s->type, "counting"), 2);
+    ck_assert_int_eq(count_text(s->type, "other processes have theirs made"), 2);
+  }
+  close(fd);
+  setenv("LADING_JIT_LIMIT", "8", 1); /* for the helper: a second is little for an instrumented one */
+  ask(s->type);
+  ck_assert(settles(60));
+  ck_assert_int_eq(count_text(s->type, "tier 2"), 2);
+  moves_well(s);
+  sample_free(s);
+  drop_cache(cache);
+}
+END_TEST
+
 /* As a full disk: no file of the helper can grow beyond some bytes. Not of this process: Check's notes are a file, too. */
 START_TEST(disk_full) {
   char lines[4200];
@@ -484,7 +510,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
-  return CHECK_MAIN("jit_faults", argc, argv, disk_full, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
+  return CHECK_MAIN("jit_faults", argc, argv, others_have_the_lock, disk_full, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
                     heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, no_call_is_cancelled, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
                     hot_types_get_a_kernel, shapes_are_hoped_for, shapes_that_move_little_leave_room, off_is_off, threads_while_a_kernel_comes);
 }

@@ -53,12 +53,6 @@ static const char *load(ldg_entry *e) {
 
 #define BATCH 16 /* keys in one go */
 
-static int64_t limit_seconds(void) {
-  const char *v = ldg_option_get(LDG_OPT_JIT_LIMIT);
-  const int64_t s = v ? strtol(v, NULL, 10) : 0;
-  return s > 0 && s < 3600 ? s : LDG_JIT_LIMIT;
-}
-
 /* Why no helper is to be started; said once. */
 static const char *no_helper(void) {
   static const char why[] = "this process is init or a subreaper, and would be told of the helper's end";
@@ -72,6 +66,14 @@ static const char *no_helper(void) {
 static bool passing(int error) { return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM; }
 
 typedef enum outcome { RAN, AGAIN, NEVER } outcome;
+/* For its turn it waits as long as for a kernel. Did it get it? */
+static outcome await(const ldg_spawned *s, int n, const char **why) {
+  char word;
+  if (!ldg_spawn_await(s, (ldg_cache_limit() + 2) * (n + 1) * 1000, &word)) return *why = "the helper did not end in time", RAN;
+  if (word == LDG_JIT_LOCKED) return *why = "other processes have theirs made", AGAIN;
+  return *why = NULL, RAN;
+}
+
 /* *why: nothing is to be expected of it. */
 static outcome run_helper(ldg_entry *const *batch, int n, const char **why) {
   const char *argv[BATCH + 4] = { ldg_slot_helper(), "compile", "--" };
@@ -79,7 +81,7 @@ static outcome run_helper(ldg_entry *const *batch, int n, const char **why) {
   if ((*why = no_helper())) return NEVER;
   for (int i = 0; i < n; i++) argv[3 + i] = batch[i]->key;
   const int e = ldg_spawn(argv[0], (char *const *)(uintptr_t)argv, environment, ldg_slot_talks(), &s);
-  if (!e) return *why = ldg_spawn_await(&s, (limit_seconds() + 2) * n * 1000) ? NULL : "the helper did not end in time", RAN;
+  if (!e) return await(&s, n, why);
   ldg_slot_say(argv[0], *why = "the helper cannot be started");
   failures = passing(e) ? failures + 1 : PATIENCE;
   return passing(e) ? AGAIN : NEVER;

@@ -6,12 +6,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 const char ldg_cache_none[] = "it is not in the cache";
+
+#define LIMIT 20 /* seconds, unless LADING_JIT_LIMIT says otherwise */
+int64_t ldg_cache_limit(void) {
+  const char *v = ldg_option_get(LDG_OPT_JIT_LIMIT);
+  const int64_t s = v ? strtol(v, NULL, 10) : 0;
+  return s > 0 && s < 3600 ? s : LIMIT;
+}
 
 /* ---- names ---- */
 

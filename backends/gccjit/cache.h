@@ -9,7 +9,7 @@
 #define LDG_CACHE_PATH 1024
 #define LDG_CACHE_NAME 40
 #define LDG_CACHE_FILE_MAX (1 << 20)  /* bytes of one file */
-#define LDG_JIT_LIMIT 20              /* seconds that a compilation may take, unless LADING_JIT_LIMIT says otherwise */
+#define LDG_JIT_LOCKED 'L'            /* what the helper writes when others had the lock for too long: it was no fault of a kernel's */
 #define LDG_CACHE_VERSION 3           /* of files, of what kernels promise, and of how they are judged */
 
 typedef struct ldg_cache_tail {
@@ -23,6 +23,8 @@ typedef struct ldg_cache_tail {
 } ldg_cache_tail;
 #define LDG_CACHE_MAGIC "lading\nj"
 
+/* Seconds that a compilation may take. */
+int64_t ldg_cache_limit(void);
 /* $LADING_CACHE, else $XDG_CACHE_HOME/lading/jit, else ~/.cache/lading/jit. NULL, or why there is none. */
 const char *ldg_cache_path(char path[LDG_CACHE_PATH]);
 /* Opens the folder: the user's own, writable by nobody else. -1 and why not. */
