@@ -42,16 +42,28 @@ static bool passes(const char *v) {
   return false;
 }
 
+/* So many variables, in so many bytes: *n is those that fit, without a copy all. */
+static int64_t gather(char **copy, char *text, int64_t *n, int64_t bytes) {
+  int64_t used = 0, len, k = 0;
+  for (char **e = environ; e && *e && (!copy || k < *n); e++) {
+    if (!passes(*e)) continue;
+    len = (int64_t)strlen(*e) + 1;
+    if (copy && len > bytes - used) continue;
+    if (copy) copy[k] = memcpy(text + used, *e, (size_t)len), text[used + len - 1] = 0;
+    used += len, k++;
+  }
+  *n = k;
+  return used;
+}
+
+/* Should somebody change the environment meanwhile, the copy still has no more than was counted. */
 char **ldg_spawn_environment(void) {
-  int64_t n = 1, bytes = 0;
-  for (char **e = environ; e && *e; e++)
-    if (passes(*e)) n++, bytes += (int64_t)strlen(*e) + 1;
-  char **copy = ldg_alloc(n * (int64_t)sizeof *copy + bytes), **to = copy;
+  int64_t n;
+  const int64_t bytes = gather(NULL, NULL, &n, 0);
+  char **copy = ldg_alloc((n + 1) * (int64_t)sizeof *copy + bytes);
   if (!copy) return NULL;
-  char *text = (char *)(copy + n);
-  for (char **e = environ; e && *e; e++)
-    if (passes(*e)) *to++ = strcpy(text, *e), text += strlen(*e) + 1;
-  *to = NULL;
+  gather(copy, (char *)(copy + n + 1), &n, bytes);
+  copy[n] = NULL;
   return copy;
 }
 
