@@ -234,6 +234,28 @@ START_TEST(helper_knows_little_of_the_host) {
 }
 END_TEST
 
+/* The host may change its environment between its calls: no thread of ours reads it then. This is instead of the C library's. */
+static _Atomic int strangers;
+char *getenv(const char *name) {
+  const size_t n = strlen(name);
+  if ((long)gettid() != (long)getpid()) strangers++;
+  for (char **e = environ; e && *e; e++)
+    if (!strncmp(*e, name, n) && (*e)[n] == '=') return *e + n + 1;
+  return NULL;
+}
+
+START_TEST(environment_is_read_in_calls) {
+  char *cache = own_cache(helper_path());
+  sample *s = one_shape();
+  ask(s->type);
+  ck_assert(settles(60));
+  ck_assert_int_eq(count_text(s->type, "tier 2"), 2);
+  ck_assert_int_eq(strangers, 0);
+  sample_free(s);
+  drop_cache(cache);
+}
+END_TEST
+
 /* The core that the caller computes on is not the helper's only one. */
 START_TEST(helper_is_not_bound) {
   char lines[256], note[64], text[256] = "";
@@ -511,6 +533,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_faults", argc, argv, others_have_the_lock, disk_full, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
-                    heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, no_call_is_cancelled, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
+                    heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, environment_is_read_in_calls, no_call_is_cancelled, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
                     hot_types_get_a_kernel, shapes_are_hoped_for, shapes_that_move_little_leave_room, off_is_off, threads_while_a_kernel_comes);
 }

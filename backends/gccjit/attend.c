@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static _Atomic bool here;       /* an attendant is */
-static char **environment;      /* for the attendant */
+enum { AWAY, HERE, LEAVING };
+static _Atomic int here;        /* is an attendant; one that leaves looks once more, and may be replaced meanwhile */
+static char **environment;      /* of the attendant that is HERE */
 static _Atomic int64_t cost = 60000000; /* until one was measured */
 static int failures;            /* helpers in a row that left nothing */
 #define PATIENCE 4
@@ -143,21 +144,46 @@ static void settle_down(void) {
   pthread_setname_np(pthread_self(), "lading-jit");
 }
 
+/* True: there was none, and now it is the caller's turn to be it, or to start it. */
+static bool take_over(void) { return atomic_exchange(&here, HERE) != HERE; }
+
+static bool some_open(void) {
+  const ldg_entry *e;
+  for (int i = 0; i < LDG_SLOTS; i++)
+    if ((e = ldg_slot_entry(i)) && ldg_slot_open(e)) return true;
+  return false;
+}
+
+/* Who opened an entry behind our last look at it, and found us here, relies on us. False: it stays. */
+static bool leave(void) {
+  char **mine = environment;
+  int leaving = LEAVING;
+  atomic_store(&here, LEAVING);
+  if (some_open() && take_over()) return environment = mine, false;
+  ldg_free(mine);
+  atomic_compare_exchange_strong(&here, &leaving, AWAY);
+  return true;
+}
+
 static void *attend(void *none) {
   ldg_entry *e;
   settle_down();
   for (int i = 0; i < LDG_SLOTS; i++) /* a parent's attendant was at it when we were forked */
     if ((e = ldg_slot_entry(i)) && ldg_slot_state(e) == LDG_SLOT_BUILDING) set_state(e, LDG_SLOT_WANTED);
-  while (turn()) { }
-  ldg_free(environment);
-  atomic_store_explicit(&here, false, memory_order_release);
+  do while (turn()) { } while (!leave());
   return none;
+}
+
+/* All options, so that the attendant asks the environment for none: the host may change it while it is in no call of ours. */
+static void read_options(void) {
+  for (int o = 0; o < LDG_OPT_MAX; o++) ldg_option_get((ldg_option)o);
 }
 
 static bool start(void) {
   pthread_attr_t attr;
   pthread_t thread;
   sigset_t all, before;
+  read_options();
   if (!(environment = ldg_spawn_environment())) return false;
   bool good = !pthread_attr_init(&attr);
   if (good) {
@@ -172,17 +198,16 @@ static bool start(void) {
   return good;
 }
 
-bool ldg_attended(void) { return atomic_load_explicit(&here, memory_order_acquire); }
+bool ldg_attended(void) { return atomic_load(&here) != AWAY; }
 
 /* Of a fork's child, where there is none. */
-static void nobody_here(void) { atomic_store_explicit(&here, false, memory_order_relaxed); }
+static void nobody_here(void) { atomic_store(&here, AWAY); }
 
 void ldg_attend(void) {
   static _Atomic bool registered;
-  bool none = false;
-  if (ldg_attended() || !atomic_compare_exchange_strong_explicit(&here, &none, true, memory_order_acquire, memory_order_relaxed)) return;
+  if (atomic_load(&here) == HERE || !take_over()) return;
   bool good = atomic_exchange_explicit(&registered, true, memory_order_relaxed) || !pthread_atfork(NULL, NULL, nobody_here);
   if (good) good = start();
   else atomic_store_explicit(&registered, false, memory_order_relaxed);
-  if (!good) atomic_store_explicit(&here, false, memory_order_release);
+  if (!good) atomic_store(&here, AWAY);
 }
