@@ -180,6 +180,14 @@ static void run(const ldg_pair *p, ldg_kernel *k, const ldg_items *src, const ld
   }
 }
 
+/* Those within [lo, hi), if they are as many as the kernel is for, and no more. The stream may be as long as an int64_t can say. */
+static bool whole_periods(const ldg_pair *p, int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
+  const int64_t before = lo % p->period ? p->period - lo % p->period : 0, behind = hi % p->period, bytes = hi - lo - before - behind;
+  if (hi - lo > p->most || bytes <= 0 || ldg_min(p->row, bytes) / p->period < atomic_load_explicit(&p->hot.least, memory_order_relaxed)) return false;
+  *from = lo + before, *to = hi - behind;
+  return true;
+}
+
 /* Plans of tests and measurements do as they are told. */
 static bool is_shared(const ldg_items *i) { return !i->plan || i->plan->entry.memo; }
 static bool is_distinct(const ldg_items *i) { return !i->plan || (i->plan->distinct > 1 && i->plan->distinct >= i->count); }
@@ -194,10 +202,8 @@ bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *
     ldg_hot_count(&p->hot, hi - lo, make_shape, &(maker){ p, src, dst, r, hi - lo });
     return false;
   }
-  const int64_t a = (lo + p->period - 1) / p->period * p->period, z = hi / p->period * p->period;
-  if (hi - lo > p->most || ldg_min(p->row, z - a) < p->period * atomic_load_explicit(&p->hot.least, memory_order_relaxed)) return false;
-  run(p, k, src, dst, a, z);
-  *from = a, *to = z;
+  if (!whole_periods(p, lo, hi, from, to)) return false;
+  run(p, k, src, dst, *from, *to);
   return true;
 }
 
