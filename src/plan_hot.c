@@ -3,9 +3,12 @@
 
 #define TELL (1 << 20) /* bytes between two words to the slot */
 
+/* Also of one that others may be looking at: those of a pair are used again. */
 void ldg_hot_init(ldg_hot *h) {
-  atomic_init(&h->kernel, NULL), atomic_init(&h->least, 1), atomic_init(&h->slot, NULL), atomic_init(&h->moved, 0), atomic_init(&h->turn, 0), atomic_init(&h->why, NULL);
-  atomic_init(&h->tell, ldg_jit_forced() ? 1 : LDG_HOT_LOOK);
+  atomic_store_explicit(&h->kernel, NULL, memory_order_relaxed), atomic_store_explicit(&h->least, 1, memory_order_relaxed);
+  atomic_store_explicit(&h->slot, NULL, memory_order_relaxed), atomic_store_explicit(&h->why, NULL, memory_order_relaxed);
+  atomic_store_explicit(&h->moved, 0, memory_order_relaxed), atomic_store_explicit(&h->turn, 0, memory_order_relaxed);
+  atomic_store_explicit(&h->tell, ldg_jit_forced() ? 1 : LDG_HOT_LOOK, memory_order_relaxed);
 }
 
 bool ldg_hot_adopt(ldg_hot *h, const ldg_slot *slot) {

@@ -1,0 +1,115 @@
+/* jit_pairs: what a plan keeps of those that it is moved to, from or reduced with, and which of them have kernels. */
+#include "jit_tools.h"
+
+#include <pthread.h>
+
+/* ---- places ---- */
+
+enum { PARTNERS = 6, ITEMS = 2000 }; /* items of 3 bytes and 2, at places of their own: no two loops are alike */
+static lading_type *partner(int i) {
+  char text[128];
+  snprintf(text, sizeof text, "resized(hindexed([3,2],[0,%d],byte),0,%d)", 4 + i, 8 + 2 * i);
+  return parsed(text);
+}
+static bool copies_well(lading_type *const *t, int i, int seed) {
+  char from[ITEMS * 8], to[ITEMS * (8 + 2 * PARTNERS)] = "";
+  for (int k = 0; k < ITEMS * 8; k++) from[k] = (char)(k * 7 + seed);
+  if (lading_copy(t[0], ITEMS, from, t[i], ITEMS, to, 0, ITEMS * 5)) return false;
+  for (int k = 0; k < ITEMS; k++)
+    if (memcmp(from + 8 * k, to + (8 + 2 * i) * k, 3) != 0 || memcmp(from + 8 * k + 4, to + (8 + 2 * i) * k + 4 + i, 2) != 0) return false;
+  return true;
+}
+static void copy_often(lading_type *const *t, int i, int often) {
+  for (int k = 0; k < often; k++) ck_assert(copies_well(t, i, k));
+}
+/* Is it among those that the plan of t[0] tells of, by the first half of its id? */
+static bool is_told_of(lading_type *const *t, int i) {
+  static char text[1 << 16];
+  char line[64];
+  ck_assert_int_gt(lading_explain(t[i], 1, text, sizeof text), 0);
+  const char *id = strstr(text, "id ");
+  snprintf(line, sizeof line, "copies to layout %.8s: ", id + 2 + strspn(id + 2, " "));
+  return count_text(t[0], line) == 1;
+}
+
+static int kernels_of(const lading_type *t) {
+  static char text[1 << 16];
+  int n = 0;
+  ck_assert_int_gt(lading_explain(t, 1, text, sizeof text), 0);
+  for (const char *at = text; (at = strstr(at, "copies to layout ")); at++) n += strstr(at, ": tier 2 from") == strchr(at, ':');
+  return n;
+}
+
+/* Who moved most stays, who moves more than the least of them has its place, and who has none is told of. */
+START_TEST(partners_have_places) {
+  char *cache = own_cache(NO_HELPER);
+  lading_type *t[PARTNERS];
+  for (int i = 0; i < PARTNERS; i++) t[i] = partner(i);
+  for (int i = 1; i < 5; i++) copy_often(t, i, 10 * i), ck_assert(is_told_of(t, i));
+  ck_assert_int_eq(count_text(t[0], "others: "), 0);
+  copy_often(t, 5, 10);
+  ck_assert(!is_told_of(t, 5));
+  ck_assert_int_eq(count_text(t[0], "others: "), 1);
+  copy_often(t, 5, 1);
+  ck_assert(is_told_of(t, 5) && !is_told_of(t, 1));
+  for (int i = 2; i < 5; i++) ck_assert(is_told_of(t, i));
+  ck_assert(settles(20));
+  for (int i = 0; i < PARTNERS; i++) lading_type_free(t[i]);
+  drop_cache(cache);
+}
+END_TEST
+
+/* Those with a kernel stay. */
+START_TEST(partners_with_kernels_stay) {
+  char *cache = own_cache(helper_path());
+  lading_type *t[PARTNERS];
+  for (int i = 0; i < PARTNERS; i++) t[i] = partner(i);
+  for (int k = 0; k < 3; k++, settles(60))
+    for (int i = 1; i < 5; i++) copy_often(t, i, 2);
+  ck_assert_int_eq(kernels_of(t[0]), 4);
+  copy_often(t, 5, 100);
+  ck_assert(!is_told_of(t, 5));
+  for (int i = 1; i < 5; i++) ck_assert(is_told_of(t, i)), copy_often(t, i, 2);
+  for (int i = 0; i < PARTNERS; i++) lading_type_free(t[i]);
+  drop_cache(cache);
+}
+END_TEST
+
+typedef struct dance { lading_type *const *t; int first; _Atomic bool *stop; } dance;
+static void *dance_on(void *arg) {
+  const dance *d = arg;
+  for (int k = 0; !*d->stop; k++)
+    if (!copies_well(d->t, 1 + (k / 3 + d->first) % (PARTNERS - 1), k)) return arg;
+  return NULL;
+}
+
+/* Places change hands while kernels come, and each moves what is asked for. */
+START_TEST(partners_change_while_kernels_come) {
+  char *cache = own_cache(helper_path());
+  lading_type *t[PARTNERS];
+  pthread_t thread[3];
+  dance d[3];
+  _Atomic bool stop = false;
+  void *wrong;
+  for (int i = 0; i < PARTNERS; i++) t[i] = partner(i);
+  for (int i = 0; i < 3; i++) {
+    d[i] = (dance){ t, i, &stop };
+    ck_assert_int_eq(pthread_create(&thread[i], NULL, dance_on, &d[i]), 0);
+  }
+  for (int i = 0; i < 6000 && kernels_of(t[0]) < 4; i++) pause_ms(10);
+  stop = true;
+  for (int i = 0; i < 3; i++) {
+    pthread_join(thread[i], &wrong);
+    ck_assert_ptr_null(wrong);
+  }
+  ck_assert_int_eq(kernels_of(t[0]), 4);
+  ck_assert(settles(60));
+  for (int i = 0; i < PARTNERS; i++) lading_type_free(t[i]);
+  drop_cache(cache);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  if (!helper_path()) return puts("lading-jit was not built"), 77;
+  return CHECK_MAIN("jit_pairs", argc, argv, partners_have_places, partners_with_kernels_stay, partners_change_while_kernels_come);
+}
