@@ -109,7 +109,73 @@ START_TEST(partners_change_while_kernels_come) {
 }
 END_TEST
 
+/* ---- what a pair is about ---- */
+
+/* What a copy through packed bytes makes of it, which asks no pair. */
+static void check_pair(const lading_type *s, int64_t sn, const lading_type *d, int64_t dn, int64_t bytes) {
+  enum { SPAN = 200000 };
+  static char from[SPAN], to[SPAN], want[SPAN], packed[SPAN];
+  for (int i = 0; i < SPAN; i++) from[i] = (char)(i * 7 + i / 251), to[i] = want[i] = 0;
+  ck_assert_int_eq(lading_pack(s, sn, from, packed, 0, bytes), LADING_OK);
+  ck_assert_int_eq(lading_unpack(d, dn, want, packed, 0, bytes), LADING_OK);
+  ck_assert_int_eq(lading_copy(s, sn, from, d, dn, to, 0, bytes), LADING_OK);
+  ck_assert_mem_eq(to, want, SPAN);
+}
+
+/* Rows of 61 bodies against loops that end elsewhere: no kernel goes beyond the end of a row. */
+START_TEST(rows_that_do_not_end_together) {
+  char *cache = own_cache(helper_path());
+  lading_type *row = parsed("resized(hvector(61,1,100,resized(hindexed([16,16,16],[0,21,47],byte),0,90)),0,7000)");
+  lading_type *three = parsed("resized(hvector(3,1,60,hindexed([8,16,8],[0,10,30],byte)),0,250)"), *one = parsed("resized(hindexed([8,16,8],[0,10,30],byte),0,47)");
+  for (int k = 0; k < 4; k++, settles(60)) {
+    check_pair(row, 12, one, 600, 19200), check_pair(one, 600, row, 12, 19200);
+    check_pair(row, 12, three, 200, 19200), check_pair(three, 200, row, 12, 19200);
+  }
+  ck_assert_int_gt(count_text(row, "the loops of both sides do not end together"), 0);
+  lading_type_free(row), lading_type_free(three), lading_type_free(one);
+  drop_cache(cache);
+}
+END_TEST
+
+/* Items that meet in the destination are written in the order of the stream, by no kernel. */
+START_TEST(items_that_coincide) {
+  char *cache = own_cache(helper_path());
+  lading_type *s = parsed("resized(hindexed([8,16,8],[0,11,33],byte),0,50)"), *d = parsed("resized(hindexed([8,16,8],[0,12,36],byte),0,20)");
+  for (int k = 0; k < 4; k++, settles(60)) check_pair(s, 500, d, 500, 16000);
+  ck_assert_int_eq(kernels_of(s), 0);
+  for (int k = 0; k < 4; k++, settles(60)) check_pair(d, 500, s, 500, 16000); /* where they are read from, they may */
+  ck_assert_int_eq(kernels_of(d), 1);
+  lading_type_free(s), lading_type_free(d);
+  drop_cache(cache);
+}
+END_TEST
+
+/* Sums and products of one plan have kernels of their own. */
+START_TEST(ops_take_turns) {
+  enum { N = 1000 };
+  static double mem[5 * N], want[5 * N], x[3 * N];
+  char *cache = own_cache(helper_path());
+  lading_type *t = parsed("resized(hindexed([1,2],[0,16],double),0,40)");
+  for (int k = 0; k < 8; k++, settles(60)) {
+    const bool product = k % 2;
+    for (int i = 0; i < 3 * N; i++) x[i] = i % 7 + 2;
+    for (int i = 0; i < 5 * N; i++) mem[i] = want[i] = i % 5 + 1;
+    for (int i = 0; i < 3 * N; i++) {
+      double *y = &want[5 * (i / 3) + (i % 3 ? i % 3 + 1 : 0)];
+      *y = product ? *y * x[i] : *y + x[i];
+    }
+    ck_assert_int_eq(lading_unpack_op(t, N, mem, x, 0, sizeof x, product ? LADING_PROD : LADING_SUM), LADING_OK);
+    ck_assert_mem_eq(mem, want, sizeof mem);
+  }
+  ck_assert_int_eq(count_text(t, "sums of packed bytes: tier 2"), 1);
+  ck_assert_int_eq(count_text(t, "products of packed bytes: tier 2"), 1);
+  lading_type_free(t);
+  drop_cache(cache);
+}
+END_TEST
+
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
-  return CHECK_MAIN("jit_pairs", argc, argv, partners_have_places, partners_with_kernels_stay, partners_change_while_kernels_come);
+  return CHECK_MAIN("jit_pairs", argc, argv, partners_have_places, partners_with_kernels_stay, partners_change_while_kernels_come,
+                    rows_that_do_not_end_together, items_that_coincide, ops_take_turns);
 }
