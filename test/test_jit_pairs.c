@@ -137,14 +137,31 @@ START_TEST(rows_that_do_not_end_together) {
 }
 END_TEST
 
+/* Bytes added by hand: items of 8, 16 and 8 of them. */
+static void sum_into(const lading_type *t, int64_t items, int64_t extent) {
+  static unsigned char mem[1 << 16], want[1 << 16], packed[1 << 16];
+  const int64_t second = extent == 20 ? 12 : 11, third = extent == 20 ? 36 : 33;
+  for (int i = 0; i < 1 << 16; i++) packed[i] = (unsigned char)(i * 7 + i / 251), mem[i] = want[i] = (unsigned char)i;
+  for (int64_t i = 0; i < 32 * items; i++) {
+    const int64_t b = i % 32, at = b < 8 ? b : b < 24 ? second + b - 8 : third + b - 24;
+    want[i / 32 * extent + at] = (unsigned char)(want[i / 32 * extent + at] + packed[i]);
+  }
+  ck_assert_int_eq(lading_unpack_op(t, items, mem, packed, 0, 32 * items, LADING_SUM), LADING_OK);
+  ck_assert_mem_eq(mem, want, sizeof mem);
+}
+
 /* Items that meet in the destination are written in the order of the stream, by no kernel. */
 START_TEST(items_that_coincide) {
   char *cache = own_cache(helper_path());
-  lading_type *s = parsed("resized(hindexed([8,16,8],[0,11,33],byte),0,50)"), *d = parsed("resized(hindexed([8,16,8],[0,12,36],byte),0,20)");
+  lading_type *s = parsed("resized(hindexed([8,16,8],[0,11,33],uint8),0,50)"), *d = parsed("resized(hindexed([8,16,8],[0,12,36],uint8),0,20)");
   for (int k = 0; k < 4; k++, settles(60)) check_pair(s, 500, d, 500, 16000);
   ck_assert_int_eq(kernels_of(s), 0);
   for (int k = 0; k < 4; k++, settles(60)) check_pair(d, 500, s, 500, 16000); /* where they are read from, they may */
   ck_assert_int_eq(kernels_of(d), 1);
+  for (int k = 0; k < 4; k++, settles(60)) sum_into(d, 500, 20);
+  ck_assert_int_eq(count_text(d, "sums of"), 0);
+  sum_into(s, 500, 50), settles(60), sum_into(s, 500, 50); /* which has none that coincide */
+  ck_assert_int_eq(count_text(s, "sums of"), 1);
   lading_type_free(s), lading_type_free(d);
   drop_cache(cache);
 }
