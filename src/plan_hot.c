@@ -56,7 +56,9 @@ void ldg_hot_tell(ldg_hot *h, ldg_hot_shape *make, void *arg) {
 
 void ldg_hot_ask(ldg_hot *h, ldg_hot_shape *make, void *arg) {
   ldg_slot *slot = slot_of(h, make, arg);
-  if (slot) ldg_jit_ask(slot);
+  if (!slot) return;
+  ldg_jit_ask(slot);
+  atomic_store_explicit(&h->tell, TELL, memory_order_relaxed); /* it may have been told that nothing is to be expected */
 }
 
 void ldg_hot_explain(const ldg_hot *h, ldg_text *t) {

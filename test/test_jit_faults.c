@@ -440,6 +440,27 @@ START_TEST(shapes_are_hoped_for) {
 }
 END_TEST
 
+/* What is asked for comes, whatever it gains: also after it was found that it gains nothing. */
+START_TEST(who_asks_gets_it) {
+  char *cache = own_cache(helper_path());
+  const ldg_shape shape = { .reduce = { .size = 1 }, .stride = { 24, 13 }, .n = 2, .field = { { 0, 0, 4 }, { 8, 4, 9 } } };
+  ldg_slot *slot;
+  unsetenv("LADING_FORCE");
+  ck_assert_ptr_null(ldg_jit_slot(&shape, 0, 0, &slot));
+  ck_assert(settles(20));
+  ck_assert(!ldg_jit_moved(slot, 1 << 30)); /* nothing is to be expected of it */
+  ldg_jit_ask(slot);
+  ck_assert(!ldg_jit_settled());
+  ck_assert(settles(60));
+  char text[4096];
+  ldg_text t;
+  ldg_text_init(&t, text, sizeof text);
+  ldg_jit_explain(slot, &t);
+  ck_assert_msg(strstr(text, "tier 2") || strstr(text, "its kernel is no faster"), "%s", text);
+  drop_cache(cache);
+}
+END_TEST
+
 /* It takes as many bytes as a compilation is worth, which is long for instrumented kernels. */
 START_TEST(hot_types_get_a_kernel) {
   if (TEST_ASAN || TEST_TSAN) return;
@@ -535,5 +556,5 @@ int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_faults", argc, argv, others_have_the_lock, disk_full, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
                     heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, environment_is_read_in_calls, no_call_is_cancelled, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
-                    hot_types_get_a_kernel, shapes_are_hoped_for, shapes_that_move_little_leave_room, off_is_off, threads_while_a_kernel_comes);
+                    who_asks_gets_it, hot_types_get_a_kernel, shapes_are_hoped_for, shapes_that_move_little_leave_room, off_is_off, threads_while_a_kernel_comes);
 }

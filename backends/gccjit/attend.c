@@ -110,8 +110,9 @@ static void look(ldg_entry *e) {
   int fresh = LDG_SLOT_NEW;
   if (!why) return;
   if (why != ldg_cache_none) ldg_slot_say("a kernel in the cache is not used", why);
-  if (e->gain <= 0 && !ldg_jit_forced()) fail(e, "there is nothing to be gained");
-  else atomic_compare_exchange_strong(&e->slot.state, &fresh, LDG_SLOT_COLD);
+  const bool hopeless = e->gain <= 0 && !ldg_jit_forced();
+  if (hopeless) set_why(e, ldg_slot_no_gain);
+  atomic_compare_exchange_strong(&e->slot.state, &fresh, hopeless ? LDG_SLOT_FAILED : LDG_SLOT_COLD); /* else it was asked for meanwhile */
 }
 
 /* Some other process may have made it meanwhile. */

@@ -23,7 +23,8 @@
 
 static const char usage[] =
   "usage: lading-jit compile [--] KEY...     makes these kernels, one after the other\n"
-  "       lading-jit warm SUITE|TYPE...      makes the kernels of these types, or of a file of lbench's problems\n"
+  "       lading-jit warm SUITE|TYPE...      makes the kernels that pack and unpack these types, or\n"
+  "                                          those of a file of lbench's problems; none of copies or reductions, which two sides make\n"
   "       lading-jit list                    the kernels in the cache\n"
   "       lading-jit clear                   removes them\n"
   "       lading-jit limits                  does nothing until it is ended by its own limits; for tests\n"
