@@ -1,7 +1,8 @@
 /* plan_hot: a shape, a slot, a kernel. */
 #include "plan_hot.h"
 
-#define TELL (1 << 20) /* bytes between two words to the slot */
+/* Bytes between two words to the slot. */
+static int64_t between_words(void) { return ldg_jit_forced() ? 1 : 1 << 20; }
 
 /* Also of one that others may be looking at: those of a pair are used again. */
 void ldg_hot_init(ldg_hot *h) {
@@ -36,7 +37,7 @@ static void attach(ldg_hot *h, ldg_hot_shape *make, void *arg) {
   const char *why = make(arg, &shape, &gain);
   if (!why) why = ldg_jit_slot(&shape, gain, atomic_load_explicit(&h->moved, memory_order_relaxed), &slot);
   if (why) { no_slot(h, why); return; }
-  atomic_store_explicit(&h->tell, ldg_jit_forced() ? 1 : TELL, memory_order_relaxed);
+  atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed);
   atomic_store_explicit(&h->slot, slot, memory_order_release);
 }
 
@@ -58,7 +59,7 @@ void ldg_hot_ask(ldg_hot *h, ldg_hot_shape *make, void *arg) {
   ldg_slot *slot = slot_of(h, make, arg);
   if (!slot) return;
   ldg_jit_ask(slot);
-  atomic_store_explicit(&h->tell, TELL, memory_order_relaxed); /* it may have been told that nothing is to be expected */
+  atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed); /* it may have been told that nothing is to be expected */
 }
 
 void ldg_hot_explain(const ldg_hot *h, ldg_text *t) {

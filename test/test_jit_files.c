@@ -210,6 +210,57 @@ START_TEST(verdicts_of_other_machines) {
 }
 END_TEST
 
+static int tool(const char *what, char *out, int64_t cap) {
+  char line[4600];
+  snprintf(line, sizeof line, "%s %s 2>&1", helper_path(), what);
+  FILE *p = popen(line, "r");
+  const size_t n = fread(out, 1, (size_t)cap - 1, p);
+  out[n] = 0;
+  return pclose(p);
+}
+
+static uint64_t judge_of; /* whose verdict it becomes */
+static void move_verdict(const char *path) {
+  static char file[LDG_CACHE_FILE_MAX] __attribute__((aligned(8)));
+  char name[LDG_CACHE_NAME], to[4096];
+  const ldg_cache_tail *tail;
+  const char *key;
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  const int64_t n = read(fd, file, sizeof file);
+  close(fd);
+  ck_assert_ptr_null(ldg_cache_check(file, n, &tail, &key));
+  ldg_cache_tail *own = (ldg_cache_tail *)(void *)(file + n - (int64_t)sizeof *own);
+  own->least = INT64_MAX, own->machine = judge_of, own->sum = ldg_cache_sum(file, n - 8);
+  ldg_cache_name(key, judge_of, name);
+  snprintf(to, sizeof to, "%.*s/%s", (int)(strrchr(path, '/') - path), path, name);
+  const int other = open(to, O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0600);
+  ck_assert_int_eq(write(other, file, (size_t)n), n);
+  close(other);
+}
+
+/* What another machine found useless is as if it were not there; what this one did is believed, also where a kernel of others is. */
+START_TEST(verdicts_have_places_of_their_own) {
+  static char out[1 << 16];
+  char *cache = own_cache(NO_HELPER), first[4096];
+  const char *compile = "compile -- 'base * 0>0:4 8>4:9'", *key = "base * 0>0:4 8>4:9";
+  ldg_cache_kernel k;
+  ck_assert_int_eq(tool(compile, out, sizeof out), 0);
+  file_of(NULL, cache, first);
+  ck_assert_ptr_null(ldg_cache_load(key, &k));
+  ldg_cache_unload(&k);
+  judge_of = ldg_cache_machine() ^ 1, move_verdict(first);
+  ck_assert_ptr_null(ldg_cache_load(key, &k));
+  ldg_cache_unload(&k);
+  judge_of = ldg_cache_machine(), move_verdict(first);
+  ck_assert_ptr_null(ldg_cache_load(key, &k));
+  ck_assert_int_eq(k.least, INT64_MAX);
+  ldg_cache_unload(&k);
+  ck_assert_int_eq(tool("list", out, sizeof out), 0);
+  ck_assert(strstr(out, "not used"));
+  drop_cache(cache);
+}
+END_TEST
+
 /* Types come and go, and their kernel is found, and found useless, each time: nothing of it stays. */
 START_TEST(useless_kernels_leave_no_mapping) {
   char *cache = own_cache(NO_HELPER), mem[2400] = "", packed[1300];
@@ -260,15 +311,6 @@ START_TEST(long_messages_go_past_the_cache) {
 END_TEST
 
 /* ---- the tool ---- */
-
-static int tool(const char *what, char *out, int64_t cap) {
-  char line[4600];
-  snprintf(line, sizeof line, "%s %s 2>&1", helper_path(), what);
-  FILE *p = popen(line, "r");
-  const size_t n = fread(out, 1, (size_t)cap - 1, p);
-  out[n] = 0;
-  return pclose(p);
-}
 
 static int files_named(const char *folder, const char *end, const char *says) {
   char path[4600];
@@ -436,6 +478,7 @@ START_TEST(helpers_take_turns) {
   static char out[1 << 16];
   const char *compile = "compile -- 'base * 0>0:4 8>4:9'";
   char *cache = own_cache(helper_path()), path[4096];
+  setenv("LADING_ISA", "base", 1); /* the kind of machine that judges it */
   snprintf(path, sizeof path, "%s/.lock", cache);
   const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ck_assert_int_eq(flock(fd, LOCK_EX), 0);
@@ -458,5 +501,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, second_process_starts_nothing, no_place_for_a_cache,
-                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, verdicts_of_other_machines, warm_list_clear_and_dump, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns);
+                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, verdicts_of_other_machines, verdicts_have_places_of_their_own, warm_list_clear_and_dump, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns);
 }

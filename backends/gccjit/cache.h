@@ -29,8 +29,9 @@ int64_t ldg_cache_limit(void);
 const char *ldg_cache_path(char path[LDG_CACHE_PATH]);
 /* Opens the folder: the user's own, writable by nobody else. -1 and why not. */
 int ldg_cache_dir(const char **why);
-/* The file of a key: compiler, version and key in a hash. */
-void ldg_cache_name(const char *key, char name[LDG_CACHE_NAME]);
+/* The file of a key: compiler, version and key in a hash; and, of a verdict that a kernel is no faster, the machine that found it so: each
+ * has its own, so that they do not put theirs over each other's in a folder that they share. 0: of a kernel that is of use. */
+void ldg_cache_name(const char *key, uint64_t machine, char name[LDG_CACHE_NAME]);
 bool ldg_cache_is_name(const char *name);
 /* The kind of machine and the library's version, in a hash: a kernel of others is as right, but may gain less, or more. */
 uint64_t ldg_cache_machine(void);

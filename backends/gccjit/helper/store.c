@@ -87,7 +87,7 @@ typedef struct work {
   ldg_key key;
   ldg_cut_way way;
   int dir, fd;
-  char name[LDG_CACHE_NAME], path[STORE_PATH + 16]; /* in the cache when it is good; before that */
+  char path[STORE_PATH + 16]; /* before it is good, and in the cache */
   char *map;                                       /* the file, to be tried */
   int64_t size;
   ldg_cache_tail tail;
@@ -163,15 +163,18 @@ static const char *make(work *w, bool dump) {
 
 static const char *publish(work *w, int64_t since) {
   w->tail.compile_ns = now_ns() - since;
+  const bool useless = w->tail.least == INT64_MAX;
+  char name[LDG_CACHE_NAME], other[LDG_CACHE_NAME];
   const char *why = write_tail(w, &w->tail);
-  if (!why && (fsync(w->fd) || renameat(AT_FDCWD, w->path, w->dir, w->name))) why = "it cannot be put in its place";
+  ldg_cache_name(w->text, useless ? w->tail.machine : 0, name), ldg_cache_name(w->text, w->tail.machine, other);
+  if (!why && (fsync(w->fd) || renameat(AT_FDCWD, w->path, w->dir, name))) why = "it cannot be put in its place";
+  if (!why && !useless) unlinkat(w->dir, other, 0); /* this machine's verdict of before, damaged or not asked for */
   return why;
 }
 
 static void open_work(work *w, int dir, const char *scratch, const char *text, int way) {
   *w = (work){ .text = text, .dir = dir, .fd = -1, .way = (ldg_cut_way)way };
   ldg_key_read(text, &w->key);
-  ldg_cache_name(text, w->name);
   snprintf(w->path, sizeof w->path, "%s/%d.so", scratch, way);
 }
 
