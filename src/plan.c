@@ -241,7 +241,8 @@ static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan
   memset(&p->entry, 0, sizeof p->entry);
   atomic_init(&p->grain, 0);
   p->serial = next_serial();
-  for (int i = 0; i < LDG_PAIRS; i++) atomic_init(&p->pair[i].claim, 0);
+  memset(p->pair, 0, sizeof p->pair);
+  atomic_init(&p->unpaired, 0);
   const ldg_rep *r = l->rep;
   p->layout = ldg_layout_ref(l), p->size = r->size, p->extent = extent, p->at = 0;
   if (r->kind == LDG_JOIN && r->n == 1) p->at = r->at[0], r = r->kids[0];

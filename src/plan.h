@@ -37,7 +37,8 @@ typedef struct ldg_plan {
   int64_t easy[2];             /* so many items of a whole message, by direction, need no check and no thought: many.job[] runs them */
   _Atomic int64_t grain;       /* ldg_plan_grain when it was asked for, else 0 */
   uint64_t serial;             /* no other plan in the process ever has it */
-  ldg_pair pair[LDG_PAIRS];
+  ldg_pair pair[LDG_PAIRS];    /* of plan_pair.c, as is the next one */
+  _Atomic int64_t unpaired;    /* bytes that there was no place for among them, up to some */
   ldg_step one, many;          /* one item; any number of items: a repeat whose count is the caller's */
   ldg_rep many_rep;
 } ldg_plan;

@@ -1,11 +1,15 @@
 /* plan_hot: a shape, a slot, a kernel. */
 #include "plan_hot.h"
 
-#define TELL (1 << 20) /* bytes between two words to the slot */
+/* Bytes between two words to the slot. */
+static int64_t between_words(void) { return ldg_jit_forced() ? 1 : 1 << 20; }
 
+/* Also of one that others may be looking at: those of a pair are used again. */
 void ldg_hot_init(ldg_hot *h) {
-  atomic_init(&h->kernel, NULL), atomic_init(&h->least, 1), atomic_init(&h->slot, NULL), atomic_init(&h->moved, 0), atomic_init(&h->turn, 0), atomic_init(&h->why, NULL);
-  atomic_init(&h->tell, ldg_jit_forced() ? 1 : LDG_HOT_LOOK);
+  atomic_store_explicit(&h->kernel, NULL, memory_order_relaxed), atomic_store_explicit(&h->least, 1, memory_order_relaxed);
+  atomic_store_explicit(&h->slot, NULL, memory_order_relaxed), atomic_store_explicit(&h->why, NULL, memory_order_relaxed);
+  atomic_store_explicit(&h->moved, 0, memory_order_relaxed), atomic_store_explicit(&h->turn, 0, memory_order_relaxed);
+  atomic_store_explicit(&h->tell, ldg_jit_forced() ? 1 : LDG_HOT_LOOK, memory_order_relaxed);
 }
 
 bool ldg_hot_adopt(ldg_hot *h, const ldg_slot *slot) {
@@ -33,7 +37,7 @@ static void attach(ldg_hot *h, ldg_hot_shape *make, void *arg) {
   const char *why = make(arg, &shape, &gain);
   if (!why) why = ldg_jit_slot(&shape, gain, atomic_load_explicit(&h->moved, memory_order_relaxed), &slot);
   if (why) { no_slot(h, why); return; }
-  atomic_store_explicit(&h->tell, ldg_jit_forced() ? 1 : TELL, memory_order_relaxed);
+  atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed);
   atomic_store_explicit(&h->slot, slot, memory_order_release);
 }
 
@@ -53,7 +57,9 @@ void ldg_hot_tell(ldg_hot *h, ldg_hot_shape *make, void *arg) {
 
 void ldg_hot_ask(ldg_hot *h, ldg_hot_shape *make, void *arg) {
   ldg_slot *slot = slot_of(h, make, arg);
-  if (slot) ldg_jit_ask(slot);
+  if (!slot) return;
+  ldg_jit_ask(slot);
+  atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed); /* it may have been told that nothing is to be expected */
 }
 
 void ldg_hot_explain(const ldg_hot *h, ldg_text *t) {

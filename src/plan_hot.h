@@ -18,16 +18,20 @@ typedef struct ldg_hot {
   _Atomic(const char *) why;     /* there is no slot */
 } ldg_hot;
 
-/* What a plan knows of another one, or of packed bytes, that it is moved to or from, or reduced with (plan_pair.h). */
+/* What a plan knows of another one, or of packed bytes, that it is moved to or from, or reduced with (plan_pair.h). Once there is a
+ * kernel it stays as it is for good; until then it may become another one's, while nobody is busy with it. */
 typedef struct ldg_pair {
-  _Atomic int claim;         /* of plan_pair.c; all else is set before it says so */
-  uint64_t with;             /* which other plan, direction and op */
+  _Atomic int claim;         /* of plan_pair.c */
+  _Atomic int busy;          /* callers who count */
+  _Atomic uint64_t with;     /* which other plan, direction and op */
+  _Atomic uint64_t id;       /* of the other plan's layout, its first half */
+  _Atomic int64_t worth;     /* bytes moved, less those that others moved who would have its place; racy, as all counters of bytes are */
   ldg_hot hot;
   /* set before there is a slot */
   int64_t period, row, most; /* bytes of the stream: the least that both loops have in common, and the most at once */
   int64_t at[2];             /* of the kernel's places, from those of the period */
 } ldg_pair;
-#define LDG_PAIRS 4          /* those that come first */
+#define LDG_PAIRS 4
 
 /* Makes the shape, and what else is to be known before there is a slot; `gain` as ldg_jit_slot takes it. One thread at a time does.
  * NULL or why there is none. */

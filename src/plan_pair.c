@@ -155,19 +155,70 @@ static uint64_t name_of(const ldg_items *src, const ldg_items *dst, const ldg_re
   return ((other * 2 + packs) * 16 + (uint64_t)r->size) * 16 + (uint64_t)r->how * 2 + r->floats;
 }
 
-/* NULL: it knows others already, or another thread is at it. */
-static ldg_pair *find(const ldg_plan *p, uint64_t with) {
-  ldg_pair *list = ((ldg_plan *)(uintptr_t)p)->pair;
-  for (int i = 0; i < LDG_PAIRS; i++) {
-    int claim = atomic_load_explicit(&list[i].claim, memory_order_acquire);
-    if (claim == FREE && atomic_compare_exchange_strong(&list[i].claim, &claim, TAKEN)) {
-      ldg_hot_init(&list[i].hot), list[i].with = with;
-      atomic_store_explicit(&list[i].claim, claim = USED, memory_order_release);
-    }
-    if (claim != USED) return NULL;
-    if (list[i].with == with) return &list[i];
-  }
+static bool is_with(ldg_pair *p, uint64_t with) { return atomic_load(&p->claim) == USED && atomic_load_explicit(&p->with, memory_order_relaxed) == with; }
+
+static ldg_pair *find(ldg_plan *p, uint64_t with) {
+  for (int i = 0; i < LDG_PAIRS; i++)
+    if (is_with(&p->pair[i], with)) return &p->pair[i];
   return NULL;
+}
+
+static void settle_in(ldg_pair *p, uint64_t with, const ldg_plan *other) {
+  ldg_hot_init(&p->hot);
+  atomic_store_explicit(&p->worth, 0, memory_order_relaxed);
+  atomic_store_explicit(&p->id, other ? ldg_layout_named(other->layout).w[1] : 0, memory_order_relaxed);
+  atomic_store_explicit(&p->with, with, memory_order_relaxed);
+}
+
+#define WORTH_MAX (16 << 20) /* what moved much, long ago, does not stay for good; and who has no more to say need not write */
+static void add(_Atomic int64_t *to, int64_t bytes) {
+  const int64_t now = atomic_load_explicit(to, memory_order_relaxed);
+  if (now < WORTH_MAX) atomic_store_explicit(to, now + bytes, memory_order_relaxed);
+}
+
+/* The one without a kernel that is worth least; or one that nobody has. NULL: none, or another thread is at it. */
+static ldg_pair *cheapest(ldg_plan *p) {
+  ldg_pair *found = NULL;
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < LDG_PAIRS; i++) {
+    ldg_pair *x = &p->pair[i];
+    const int claim = atomic_load(&x->claim);
+    const int64_t worth = atomic_load_explicit(&x->worth, memory_order_relaxed);
+    if (claim == FREE) return x;
+    if (claim == TAKEN) return NULL;
+    if (!ldg_hot_kernel(&x->hot) && worth < least) found = x, least = worth;
+  }
+  return found;
+}
+
+/* Whoever has no place lowers what the cheapest is worth, and has its place once that is less than nothing: those by which most is
+ * moved stay, and when too many move as much as each other, none drives another out. */
+static bool take(ldg_pair *p, int64_t bytes) {
+  int claim = FREE;
+  if (atomic_compare_exchange_strong(&p->claim, &claim, TAKEN)) return true;
+  const int64_t left = atomic_load_explicit(&p->worth, memory_order_relaxed) - bytes;
+  if (claim != USED || left < 0) return claim == USED && atomic_compare_exchange_strong(&p->claim, &claim, TAKEN);
+  atomic_store_explicit(&p->worth, left, memory_order_relaxed);
+  return false;
+}
+
+/* NULL: there is no place, or not yet. */
+static ldg_pair *move_in(ldg_plan *p, uint64_t with, const ldg_plan *other, int64_t bytes) {
+  ldg_pair *x = cheapest(p);
+  if (!x || !take(x, bytes)) return add(&p->unpaired, bytes), NULL;
+  const bool mine = !atomic_load(&x->busy) && !ldg_hot_kernel(&x->hot); /* who was there before we took it may be at it still */
+  if (mine) settle_in(x, with, other);
+  atomic_store(&x->claim, USED);
+  return mine ? x : NULL;
+}
+
+/* Who is busy with it keeps it as it is: either he is seen, or he sees that it was taken. */
+static void count(ldg_pair *p, uint64_t with, maker *m) {
+  add(&p->worth, m->bytes);
+  if (atomic_load_explicit(&p->hot.tell, memory_order_relaxed) == INT64_MAX) return;
+  atomic_fetch_add(&p->busy, 1);
+  if (is_with(p, with)) ldg_hot_count(&p->hot, m->bytes, make_shape, m);
+  atomic_fetch_sub(&p->busy, 1);
 }
 
 static void run(const ldg_pair *p, ldg_kernel *k, const ldg_items *src, const ldg_items *dst, int64_t from, int64_t to) {
@@ -180,6 +231,14 @@ static void run(const ldg_pair *p, ldg_kernel *k, const ldg_items *src, const ld
   }
 }
 
+/* Those within [lo, hi), if they are as many as the kernel is for, and no more. The stream may be as long as an int64_t can say. */
+static bool whole_periods(const ldg_pair *p, int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
+  const int64_t before = lo % p->period ? p->period - lo % p->period : 0, behind = hi % p->period, bytes = hi - lo - before - behind;
+  if (hi - lo > p->most || bytes <= 0 || ldg_min(p->row, bytes) / p->period < atomic_load_explicit(&p->hot.least, memory_order_relaxed)) return false;
+  *from = lo + before, *to = hi - behind;
+  return true;
+}
+
 /* Plans of tests and measurements do as they are told. */
 static bool is_shared(const ldg_items *i) { return !i->plan || i->plan->entry.memo; }
 static bool is_distinct(const ldg_items *i) { return !i->plan || (i->plan->distinct > 1 && i->plan->distinct >= i->count); }
@@ -187,31 +246,34 @@ static bool is_distinct(const ldg_items *i) { return !i->plan || (i->plan->disti
 bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce, int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
   const ldg_reduce r = reduce ? *reduce : (ldg_reduce){ .size = 1 };
   if (hi - lo < BYTES_MIN || !ldg_jit_on() || !is_shared(src) || !is_shared(dst) || !is_distinct(dst)) return false;
-  ldg_pair *p = find(src->plan ? src->plan : dst->plan, name_of(src, dst, &r));
-  if (!p) return false;
+  ldg_plan *own = (ldg_plan *)(uintptr_t)(src->plan ? src->plan : dst->plan);
+  const uint64_t with = name_of(src, dst, &r);
+  ldg_pair *p = find(own, with);
+  if (!p && !(p = move_in(own, with, src->plan ? dst->plan : NULL, hi - lo))) return false;
   ldg_kernel *k = ldg_hot_kernel(&p->hot);
-  if (!k) {
-    ldg_hot_count(&p->hot, hi - lo, make_shape, &(maker){ p, src, dst, r, hi - lo });
-    return false;
-  }
-  const int64_t a = (lo + p->period - 1) / p->period * p->period, z = hi / p->period * p->period;
-  if (hi - lo > p->most || ldg_min(p->row, z - a) < p->period * atomic_load_explicit(&p->hot.least, memory_order_relaxed)) return false;
-  run(p, k, src, dst, a, z);
-  *from = a, *to = z;
+  if (!k) count(p, with, &(maker){ p, src, dst, r, hi - lo });
+  if (!k || !is_with(p, with)) return false; /* with a kernel it is the same from then on */
+  if (!whole_periods(p, lo, hi, from, to)) return false;
+  run(p, k, src, dst, *from, *to);
   return true;
 }
 
 /* ---- explain ---- */
 
-void ldg_pair_explain(const ldg_plan *p, ldg_text *t) {
+static void explain(ldg_pair *p, ldg_text *t) {
   static const char *const hows[] = { "copies", "sums", "products", "ands", "ors", "exclusive ors" };
-  for (int i = 0; i < LDG_PAIRS; i++) {
-    const ldg_pair *pair = &p->pair[i];
-    if (atomic_load_explicit(&((ldg_plan *)(uintptr_t)p)->pair[i].claim, memory_order_acquire) != USED) return;
-    const uint64_t other = pair->with >> 9;
-    ldg_text_add(t, "  %s %s ", hows[pair->with >> 1 & 7], other || (pair->with >> 8 & 1) ? "to" : "of");
-    if (other) ldg_text_add(t, "plan %llu: ", (unsigned long long)other);
-    else ldg_text_add(t, "packed bytes: ");
-    ldg_hot_explain(&pair->hot, t);
-  }
+  const uint64_t with = atomic_load_explicit(&p->with, memory_order_relaxed), packs = with >> 8 & 1;
+  ldg_text_add(t, "  %s %s ", hows[with >> 1 & 7], packs ? "to" : "of");
+  if (with >> 9) ldg_text_add(t, "layout %08llx: ", (unsigned long long)(atomic_load_explicit(&p->id, memory_order_relaxed) >> 32)); /* as its id begins */
+  else ldg_text_add(t, "packed bytes: ");
+  ldg_hot_explain(&p->hot, t);
+}
+
+void ldg_pair_explain(const ldg_plan *p, ldg_text *t) {
+  ldg_plan *own = (ldg_plan *)(uintptr_t)p;
+  int n = 0;
+  for (int i = 0; i < LDG_PAIRS; i++)
+    if (atomic_load(&own->pair[i].claim) == USED) explain(&own->pair[i], t), n++;
+  if (n == LDG_PAIRS && atomic_load_explicit(&own->unpaired, memory_order_relaxed))
+    ldg_text_add(t, "  others: tier 1, a plan looks after %d pairs at a time: those with a kernel, and those by which most is moved\n", n);
 }

@@ -1,6 +1,6 @@
 /* plan_pair: tier 2 of copies from layout to layout, and of reductions, one side of which may be packed: a kernel that moves, or reduces, a
- * period of the stream, which is whole bodies on either side, as often as both sides go on so. A plan keeps what it knows of the first few
- * that it met. */
+ * period of the stream, which is whole bodies on either side, as often as both sides go on so. A plan keeps what it knows of a few
+ * others: of those that have a kernel, and then of those that it moves most by. */
 #ifndef LDG_PLAN_PAIR_H
 #define LDG_PLAN_PAIR_H
 

@@ -36,6 +36,14 @@ static inline void drop_cache(const char *folder) {
   rmdir(folder);
 }
 
+/* But for the file that helpers take turns by. */
+static inline void nothing_left(const char *folder) {
+  DIR *d = opendir(folder);
+  for (struct dirent *e; d && (e = readdir(d));)
+    ck_assert_msg(!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || !strcmp(e->d_name, ".lock"), "%s was left", e->d_name);
+  if (d) closedir(d);
+}
+
 static inline void pause_ms(int ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL); }
 static inline bool settles(int seconds) {
   for (int i = 0; i < seconds * 500; i++) {

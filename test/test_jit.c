@@ -373,7 +373,7 @@ static sample *partner(rng *r, int64_t each, int64_t of, bool looped) {
 static bool is_copied_by_kernel(const lading_type *t) {
   static char text[1 << 16];
   ck_assert_int_gt(lading_explain(t, 1, text, sizeof text), 0);
-  const char *line = strstr(text, "copies to plan");
+  const char *line = strstr(text, "copies to layout");
   return line && strstr(line, ": tier 2") && strstr(line, ": tier 2") < strchr(line, '\n');
 }
 
@@ -486,8 +486,36 @@ START_TEST(every_reduction) {
 }
 END_TEST
 
+/* As far on in the stream as one can be: items that are all in one place are read there as they are at its start. */
+static void check_far(const lading_type *t, const double *mem, int64_t each, int64_t items, int64_t bytes) {
+  static double near[1600], far[1600];
+  for (int64_t cut = 0; cut < each; cut += 72) {
+    const int64_t hi = items * each - cut, lo = hi - bytes;
+    memset(far, 0, sizeof far), memset(near, 0, sizeof near);
+    ck_assert_int_eq(lading_pack_op(t, items, mem, far, lo, hi, LADING_SUM), LADING_OK);
+    ck_assert_int_eq(lading_pack_op(t, items, mem, near, lo % each, lo % each + bytes, LADING_SUM), LADING_OK);
+    ck_assert_int_eq(memcmp(near, far, sizeof far), 0);
+  }
+}
+
+START_TEST(far_on) {
+  enum { EACH = 1536 };
+  static double mem[200], packed[8 * EACH / 8];
+  char *cache = own_cache(helper_path());
+  lading_type *t = parsed("resized(hindexed([96,96],[0,776],double),0,0)");
+  const int64_t items = INT64_MAX / EACH;
+  for (int i = 0; i < 200; i++) mem[i] = i + 1;
+  for (int k = 0; k < 3; k++, settles(60)) ck_assert_int_eq(lading_pack_op(t, items, mem, packed, 0, sizeof packed, LADING_SUM), LADING_OK);
+  ck_assert_int_eq(count_text(t, "sums to packed bytes: tier 2"), 1);
+  check_far(t, mem, EACH, items, 7 * EACH);
+  check_far(t, mem, EACH, items, 520); /* no whole item, and the next would be behind all numbers */
+  lading_type_free(t);
+  drop_cache(cache);
+}
+END_TEST
+
 int main(int argc, char **argv) {
-  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_list, every_copy, every_reduction); /* the others are about all levels */
+  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_list, every_copy, every_reduction, far_on); /* the others are about all levels */
   if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused);
-  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused, every_range, every_list, every_copy, every_reduction);
+  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused, every_range, every_list, every_copy, every_reduction, far_on);
 }

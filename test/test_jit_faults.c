@@ -112,6 +112,32 @@ START_TEST(no_descriptors_for_a_while) {
 }
 END_TEST
 
+/* Who does not get his turn in time goes without a kernel for that while only, however often that happens. */
+START_TEST(others_have_the_lock) {
+  char *cache = own_cache(helper_path()), path[4096];
+  snprintf(path, sizeof path, "%s/.lock", cache);
+  setenv("LADING_JIT_LIMIT", "1", 1);
+  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+  sample *s = one_shape();
+  for (int i = 0; i < 5; i++) {
+    ask(s->type);
+    ck_assert(settles(20));
+    ck_assert_int_eq(count_text(s->type, "tier 2"), 0);
+    ck_assert_int_eq(count_text(s->type, "counting"), 2);
+    ck_assert_int_eq(count_text(s->type, "other processes have theirs made"), 2);
+  }
+  close(fd);
+  setenv("LADING_JIT_LIMIT", "8", 1); /* for the helper: a second is little for an instrumented one */
+  ask(s->type);
+  ck_assert(settles(60));
+  ck_assert_int_eq(count_text(s->type, "tier 2"), 2);
+  moves_well(s);
+  sample_free(s);
+  drop_cache(cache);
+}
+END_TEST
+
 /* As a full disk: no file of the helper can grow beyond some bytes. Not of this process: Check's notes are a file, too. */
 START_TEST(disk_full) {
   char lines[4200];
@@ -123,9 +149,7 @@ START_TEST(disk_full) {
   ck_assert(settles(60));
   ask(s->type), moves_well(s);
   ck_assert_int_eq(count_text(s->type, "tier 2"), 0);
-  DIR *d = opendir(cache);
-  for (struct dirent *e; (e = readdir(d));) ck_assert_msg(e->d_name[0] == '.', "%s was left", e->d_name);
-  closedir(d);
+  nothing_left(cache);
   sample_free(s);
   unlink(helper);
   drop_cache(cache);
@@ -210,6 +234,28 @@ START_TEST(helper_knows_little_of_the_host) {
 }
 END_TEST
 
+/* The host may change its environment between its calls: no thread of ours reads it then. This is instead of the C library's. */
+static _Atomic int strangers;
+char *getenv(const char *name) {
+  const size_t n = strlen(name);
+  if ((long)gettid() != (long)getpid()) strangers++;
+  for (char **e = environ; e && *e; e++)
+    if (!strncmp(*e, name, n) && (*e)[n] == '=') return *e + n + 1;
+  return NULL;
+}
+
+START_TEST(environment_is_read_in_calls) {
+  char *cache = own_cache(helper_path());
+  sample *s = one_shape();
+  ask(s->type);
+  ck_assert(settles(60));
+  ck_assert_int_eq(count_text(s->type, "tier 2"), 2);
+  ck_assert_int_eq(strangers, 0);
+  sample_free(s);
+  drop_cache(cache);
+}
+END_TEST
+
 /* The core that the caller computes on is not the helper's only one. */
 START_TEST(helper_is_not_bound) {
   char lines[256], note[64], text[256] = "";
@@ -287,7 +333,8 @@ START_TEST(fork_while_compiling) {
   char *cache = own_cache(helper_path());
   sample *s = one_shape();
   ask(s->type);
-  ck_assert(!ldg_jit_settled());
+  for (int i = 0; i < 5000 && !count_text(s->type, "is being compiled"); i++) pause_ms(1);
+  ck_assert_int_gt(count_text(s->type, "is being compiled"), 0);
   fflush(NULL);
   if (TEST_ASAN || TEST_TSAN) pause_ms(100); /* until nobody is in their allocators: they have no care for that at a fork */
   const pid_t pid = fork();
@@ -393,6 +440,27 @@ START_TEST(shapes_are_hoped_for) {
 }
 END_TEST
 
+/* What is asked for comes, whatever it gains: also after it was found that it gains nothing. */
+START_TEST(who_asks_gets_it) {
+  char *cache = own_cache(helper_path());
+  const ldg_shape shape = { .reduce = { .size = 1 }, .stride = { 24, 13 }, .n = 2, .field = { { 0, 0, 4 }, { 8, 4, 9 } } };
+  ldg_slot *slot;
+  unsetenv("LADING_FORCE");
+  ck_assert_ptr_null(ldg_jit_slot(&shape, 0, 0, &slot));
+  ck_assert(settles(20));
+  ck_assert(!ldg_jit_moved(slot, 1 << 30)); /* nothing is to be expected of it */
+  ldg_jit_ask(slot);
+  ck_assert(!ldg_jit_settled());
+  ck_assert(settles(60));
+  char text[4096];
+  ldg_text t;
+  ldg_text_init(&t, text, sizeof text);
+  ldg_jit_explain(slot, &t);
+  ck_assert_msg(strstr(text, "tier 2") || strstr(text, "its kernel is no faster"), "%s", text);
+  drop_cache(cache);
+}
+END_TEST
+
 /* It takes as many bytes as a compilation is worth, which is long for instrumented kernels. */
 START_TEST(hot_types_get_a_kernel) {
   if (TEST_ASAN || TEST_TSAN) return;
@@ -486,7 +554,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
-  return CHECK_MAIN("jit_faults", argc, argv, disk_full, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
-                    heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, no_call_is_cancelled, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
-                    hot_types_get_a_kernel, shapes_are_hoped_for, shapes_that_move_little_leave_room, off_is_off, threads_while_a_kernel_comes);
+  return CHECK_MAIN("jit_faults", argc, argv, others_have_the_lock, disk_full, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
+                    heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, environment_is_read_in_calls, no_call_is_cancelled, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
+                    who_asks_gets_it, hot_types_get_a_kernel, shapes_are_hoped_for, shapes_that_move_little_leave_room, off_is_off, threads_while_a_kernel_comes);
 }

@@ -210,6 +210,58 @@ START_TEST(verdicts_of_other_machines) {
 }
 END_TEST
 
+static int tool(const char *what, char *out, int64_t cap) {
+  char line[4600];
+  snprintf(line, sizeof line, "%s %s 2>&1", helper_path(), what);
+  FILE *p = popen(line, "r");
+  const size_t n = fread(out, 1, (size_t)cap - 1, p);
+  out[n] = 0;
+  return pclose(p);
+}
+
+static uint64_t judge_of; /* whose verdict it becomes */
+static void move_verdict(const char *path) {
+  static char file[LDG_CACHE_FILE_MAX] __attribute__((aligned(8)));
+  char name[LDG_CACHE_NAME], to[4096];
+  const ldg_cache_tail *tail;
+  const char *key;
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  const int64_t n = read(fd, file, sizeof file);
+  close(fd);
+  ck_assert_ptr_null(ldg_cache_check(file, n, &tail, &key));
+  ldg_cache_tail *own = (ldg_cache_tail *)(void *)(file + n - (int64_t)sizeof *own);
+  own->least = INT64_MAX, own->machine = judge_of, own->sum = ldg_cache_sum(file, n - 8);
+  ldg_cache_name(key, judge_of, name);
+  snprintf(to, sizeof to, "%.*s/%s", (int)(strrchr(path, '/') - path), path, name);
+  const int other = open(to, O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0600);
+  ck_assert_int_eq(write(other, file, (size_t)n), n);
+  close(other);
+}
+
+/* What another machine found useless is as if it were not there; what this one did is believed, also where a kernel of others is. */
+START_TEST(verdicts_have_places_of_their_own) {
+  static char out[1 << 16];
+  char *cache = own_cache(NO_HELPER), first[4096];
+  const char *compile = "compile -- 'base * 0>0:4 8>4:9'", *key = "base * 0>0:4 8>4:9";
+  ldg_cache_kernel k;
+  setenv("LADING_ISA", "base", 1); /* the kind of machine that judges it */
+  ck_assert_int_eq(tool(compile, out, sizeof out), 0);
+  file_of(NULL, cache, first);
+  ck_assert_ptr_null(ldg_cache_load(key, &k));
+  ldg_cache_unload(&k);
+  judge_of = ldg_cache_machine() ^ 1, move_verdict(first);
+  ck_assert_ptr_null(ldg_cache_load(key, &k));
+  ldg_cache_unload(&k);
+  judge_of = ldg_cache_machine(), move_verdict(first);
+  ck_assert_ptr_null(ldg_cache_load(key, &k));
+  ck_assert_int_eq(k.least, INT64_MAX);
+  ldg_cache_unload(&k);
+  ck_assert_int_eq(tool("list", out, sizeof out), 0);
+  ck_assert(strstr(out, "not used"));
+  drop_cache(cache);
+}
+END_TEST
+
 /* Types come and go, and their kernel is found, and found useless, each time: nothing of it stays. */
 START_TEST(useless_kernels_leave_no_mapping) {
   char *cache = own_cache(NO_HELPER), mem[2400] = "", packed[1300];
@@ -260,15 +312,6 @@ START_TEST(long_messages_go_past_the_cache) {
 END_TEST
 
 /* ---- the tool ---- */
-
-static int tool(const char *what, char *out, int64_t cap) {
-  char line[4600];
-  snprintf(line, sizeof line, "%s %s 2>&1", helper_path(), what);
-  FILE *p = popen(line, "r");
-  const size_t n = fread(out, 1, (size_t)cap - 1, p);
-  out[n] = 0;
-  return pclose(p);
-}
 
 static int files_named(const char *folder, const char *end, const char *says) {
   char path[4600];
@@ -321,27 +364,66 @@ START_TEST(warm_list_clear_and_dump) {
 }
 END_TEST
 
+/* What a user may have in that folder, all of it old. */
+static const char *const foreign[] = { "tickets/0.so", "t12345/0.so", ".lading-jit-AbCdE/0.so", ".lading-jit-AbCdEfg/0.so", ".lading-jit-AbCdE-/0.so", "notes.txt",
+                                       "ldg_j_notes.txt", "ldg_j_0123456789abcdef.txt", "ldg_j_0123456789abcdef-mine.txt", "k0123.so", "k0123456789abcdeF.so" };
+
+static void foreign_path(const char *cache, int64_t i, char path[4096], char folder[4096]) {
+  const char *slash = strchr(foreign[i], '/');
+  snprintf(path, 4096, "%s/%s", cache, foreign[i]);
+  snprintf(folder, 4096, "%s/%.*s", cache, slash ? (int)(slash - foreign[i]) : 0, foreign[i]);
+}
+
+static void foreign_put(const char *cache) {
+  char path[4096], folder[4096];
+  for (int64_t i = 0; i < COUNT_OF(foreign); i++) {
+    foreign_path(cache, i, path, folder);
+    mkdir(folder, 0700); /* or it is the cache itself */
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ck_assert_int_ge(fd, 0);
+    futimens(fd, (const struct timespec[]){ { 1, 0 }, { 1, 0 } });
+    close(fd);
+    if (strchr(foreign[i], '/')) utimensat(AT_FDCWD, folder, (const struct timespec[]){ { 1, 0 }, { 1, 0 } }, 0);
+  }
+}
+static void foreign_stays(const char *cache) {
+  char path[4096], folder[4096];
+  for (int64_t i = 0; i < COUNT_OF(foreign); i++) {
+    foreign_path(cache, i, path, folder);
+    ck_assert_msg(access(path, F_OK) == 0, "%s is gone", path);
+  }
+}
+static void foreign_take(const char *cache) {
+  char path[4096], folder[4096];
+  for (int64_t i = 0; i < COUNT_OF(foreign); i++) {
+    foreign_path(cache, i, path, folder);
+    unlink(path), rmdir(folder);
+  }
+}
+
 /* More than the limit, by files that are one younger than the other: the oldest go until a quarter is free; dumps count. */
 START_TEST(the_cache_stays_small) {
   enum { FILES = 80, KEPT = 47 }; /* of 1 MiB: 48 are three quarters of the limit, and one is newer */
   static char out[1 << 16];
   char *cache = own_cache(helper_path()), path[4200], left[4096];
   for (int i = 0; i < FILES; i++) {
-    snprintf(path, sizeof path, i % 2 ? "%s/k%016x.so" : "%s/ldg_j_%016x.txt", cache, i);
+    snprintf(path, sizeof path, i % 2 ? "%s/k%016x.so" : "%s/ldg_j_v3_f2_b9_%016x-plain.txt", cache, i);
     const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     ck_assert_int_eq(ftruncate(fd, 1 << 20), 0);
     futimens(fd, (const struct timespec[]){ { 1000000 + i, 0 }, { 1000000 + i, 0 } });
     close(fd);
   }
-  snprintf(left, sizeof left, "%s/tAbCdEf", cache);
+  snprintf(left, sizeof left, "%s/.lading-jit-AbCdEf", cache);
   ck_assert_int_eq(mkdir(left, 0700), 0);
   snprintf(path, sizeof path, "%s/0.so", left);
   close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   utimensat(AT_FDCWD, left, (const struct timespec[]){ { 1, 0 }, { 1, 0 } }, 0);
+  foreign_put(cache);
   ck_assert_int_eq(tool("compile -- 'base * 0>0:4 8>4:9'", out, sizeof out), 0);
+  foreign_stays(cache);
   int kept = 0;
   for (int i = 0; i < FILES; i++) {
-    snprintf(path, sizeof path, i % 2 ? "%s/k%016x.so" : "%s/ldg_j_%016x.txt", cache, i);
+    snprintf(path, sizeof path, i % 2 ? "%s/k%016x.so" : "%s/ldg_j_v3_f2_b9_%016x-plain.txt", cache, i);
     const bool is_there = access(path, F_OK) == 0;
     ck_assert_msg(is_there || kept == 0, "file %d is gone, but not one that is older", i);
     kept += is_there;
@@ -350,6 +432,7 @@ START_TEST(the_cache_stays_small) {
   ck_assert_int_eq(files_named(cache, ".so", "lading\nj"), 0); /* all but the new one are holes */
   ck_assert_int_ne(access(left, F_OK), 0); /* of a helper that was ended long ago */
   ck_assert_int_eq(tool("clear", out, sizeof out), 0);
+  foreign_stays(cache), foreign_take(cache);
   ck_assert_int_eq(files_named(cache, ".so", "") + files_named(cache, ".txt", ""), 0);
   drop_cache(cache);
 }
@@ -369,9 +452,7 @@ START_TEST(compilers_that_hang_leave_nothing) {
   snprintf(line, sizeof line, "%s:%s", bin, getenv("PATH"));
   setenv("PATH", line, 1), setenv("LADING_JIT_LIMIT", "1", 1);
   ck_assert_int_ne(tool("compile -- 'base * 0>0:4 8>4:9'", out, sizeof out), 0); /* which reads its output to the end */
-  DIR *d = opendir(cache);
-  for (struct dirent *e; (e = readdir(d));) ck_assert_msg(e->d_name[0] == '.', "%s was left", e->d_name);
-  closedir(d);
+  nothing_left(cache);
   unlink(path), rmdir(bin);
   drop_cache(cache);
 }
@@ -398,6 +479,7 @@ START_TEST(helpers_take_turns) {
   static char out[1 << 16];
   const char *compile = "compile -- 'base * 0>0:4 8>4:9'";
   char *cache = own_cache(helper_path()), path[4096];
+  setenv("LADING_ISA", "base", 1); /* the kind of machine that judges it */
   snprintf(path, sizeof path, "%s/.lock", cache);
   const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ck_assert_int_eq(flock(fd, LOCK_EX), 0);
@@ -420,5 +502,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, second_process_starts_nothing, no_place_for_a_cache,
-                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, verdicts_of_other_machines, warm_list_clear_and_dump, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns);
+                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, verdicts_of_other_machines, verdicts_have_places_of_their_own, warm_list_clear_and_dump, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns);
 }

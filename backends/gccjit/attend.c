@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static _Atomic bool here;       /* an attendant is */
-static char **environment;      /* for the attendant */
+enum { AWAY, HERE, LEAVING };
+static _Atomic int here;        /* is an attendant; one that leaves looks once more, and may be replaced meanwhile */
+static char **environment;      /* of the attendant that is HERE */
 static _Atomic int64_t cost = 60000000; /* until one was measured */
 static int failures;            /* helpers in a row that left nothing */
 #define PATIENCE 4
@@ -53,12 +54,6 @@ static const char *load(ldg_entry *e) {
 
 #define BATCH 16 /* keys in one go */
 
-static int64_t limit_seconds(void) {
-  const char *v = ldg_option_get(LDG_OPT_JIT_LIMIT);
-  const int64_t s = v ? strtol(v, NULL, 10) : 0;
-  return s > 0 && s < 3600 ? s : LDG_JIT_LIMIT;
-}
-
 /* Why no helper is to be started; said once. */
 static const char *no_helper(void) {
   static const char why[] = "this process is init or a subreaper, and would be told of the helper's end";
@@ -72,6 +67,14 @@ static const char *no_helper(void) {
 static bool passing(int error) { return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM; }
 
 typedef enum outcome { RAN, AGAIN, NEVER } outcome;
+/* For its turn it waits as long as for a kernel. Did it get it? */
+static outcome await(const ldg_spawned *s, int n, const char **why) {
+  char word;
+  if (!ldg_spawn_await(s, (ldg_cache_limit() + 2) * (n + 1) * 1000, &word)) return *why = "the helper did not end in time", RAN;
+  if (word == LDG_JIT_LOCKED) return *why = "other processes have theirs made", AGAIN;
+  return *why = NULL, RAN;
+}
+
 /* *why: nothing is to be expected of it. */
 static outcome run_helper(ldg_entry *const *batch, int n, const char **why) {
   const char *argv[BATCH + 4] = { ldg_slot_helper(), "compile", "--" };
@@ -79,7 +82,7 @@ static outcome run_helper(ldg_entry *const *batch, int n, const char **why) {
   if ((*why = no_helper())) return NEVER;
   for (int i = 0; i < n; i++) argv[3 + i] = batch[i]->key;
   const int e = ldg_spawn(argv[0], (char *const *)(uintptr_t)argv, environment, ldg_slot_talks(), &s);
-  if (!e) return *why = ldg_spawn_await(&s, (limit_seconds() + 2) * n * 1000) ? NULL : "the helper did not end in time", RAN;
+  if (!e) return await(&s, n, why);
   ldg_slot_say(argv[0], *why = "the helper cannot be started");
   failures = passing(e) ? failures + 1 : PATIENCE;
   return passing(e) ? AGAIN : NEVER;
@@ -107,8 +110,9 @@ static void look(ldg_entry *e) {
   int fresh = LDG_SLOT_NEW;
   if (!why) return;
   if (why != ldg_cache_none) ldg_slot_say("a kernel in the cache is not used", why);
-  if (e->gain <= 0 && !ldg_jit_forced()) fail(e, "there is nothing to be gained");
-  else atomic_compare_exchange_strong(&e->slot.state, &fresh, LDG_SLOT_COLD);
+  const bool hopeless = e->gain <= 0 && !ldg_jit_forced();
+  if (hopeless) set_why(e, ldg_slot_no_gain);
+  atomic_compare_exchange_strong(&e->slot.state, &fresh, hopeless ? LDG_SLOT_FAILED : LDG_SLOT_COLD); /* else it was asked for meanwhile */
 }
 
 /* Some other process may have made it meanwhile. */
@@ -141,21 +145,46 @@ static void settle_down(void) {
   pthread_setname_np(pthread_self(), "lading-jit");
 }
 
+/* True: there was none, and now it is the caller's turn to be it, or to start it. */
+static bool take_over(void) { return atomic_exchange(&here, HERE) != HERE; }
+
+static bool some_open(void) {
+  const ldg_entry *e;
+  for (int i = 0; i < LDG_SLOTS; i++)
+    if ((e = ldg_slot_entry(i)) && ldg_slot_open(e)) return true;
+  return false;
+}
+
+/* Who opened an entry behind our last look at it, and found us here, relies on us. False: it stays. */
+static bool leave(void) {
+  char **mine = environment;
+  int leaving = LEAVING;
+  atomic_store(&here, LEAVING);
+  if (some_open() && take_over()) return environment = mine, false;
+  ldg_free(mine);
+  atomic_compare_exchange_strong(&here, &leaving, AWAY);
+  return true;
+}
+
 static void *attend(void *none) {
   ldg_entry *e;
   settle_down();
   for (int i = 0; i < LDG_SLOTS; i++) /* a parent's attendant was at it when we were forked */
     if ((e = ldg_slot_entry(i)) && ldg_slot_state(e) == LDG_SLOT_BUILDING) set_state(e, LDG_SLOT_WANTED);
-  while (turn()) { }
-  ldg_free(environment);
-  atomic_store_explicit(&here, false, memory_order_release);
+  do while (turn()) { } while (!leave());
   return none;
+}
+
+/* All options, so that the attendant asks the environment for none: the host may change it while it is in no call of ours. */
+static void read_options(void) {
+  for (int o = 0; o < LDG_OPT_MAX; o++) ldg_option_get((ldg_option)o);
 }
 
 static bool start(void) {
   pthread_attr_t attr;
   pthread_t thread;
   sigset_t all, before;
+  read_options();
   if (!(environment = ldg_spawn_environment())) return false;
   bool good = !pthread_attr_init(&attr);
   if (good) {
@@ -170,17 +199,16 @@ static bool start(void) {
   return good;
 }
 
-bool ldg_attended(void) { return atomic_load_explicit(&here, memory_order_acquire); }
+bool ldg_attended(void) { return atomic_load(&here) != AWAY; }
 
 /* Of a fork's child, where there is none. */
-static void nobody_here(void) { atomic_store_explicit(&here, false, memory_order_relaxed); }
+static void nobody_here(void) { atomic_store(&here, AWAY); }
 
 void ldg_attend(void) {
   static _Atomic bool registered;
-  bool none = false;
-  if (ldg_attended() || !atomic_compare_exchange_strong_explicit(&here, &none, true, memory_order_acquire, memory_order_relaxed)) return;
+  if (atomic_load(&here) == HERE || !take_over()) return;
   bool good = atomic_exchange_explicit(&registered, true, memory_order_relaxed) || !pthread_atfork(NULL, NULL, nobody_here);
   if (good) good = start();
   else atomic_store_explicit(&registered, false, memory_order_relaxed);
-  if (!good) atomic_store_explicit(&here, false, memory_order_release);
+  if (!good) atomic_store(&here, AWAY);
 }

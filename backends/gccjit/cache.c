@@ -6,12 +6,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 const char ldg_cache_none[] = "it is not in the cache";
+
+#define LIMIT 20 /* seconds, unless LADING_JIT_LIMIT says otherwise */
+int64_t ldg_cache_limit(void) {
+  const char *v = ldg_option_get(LDG_OPT_JIT_LIMIT);
+  const int64_t s = v ? strtol(v, NULL, 10) : 0;
+  return s > 0 && s < 3600 ? s : LIMIT;
+}
 
 /* ---- names ---- */
 
@@ -26,9 +34,10 @@ const char *ldg_cache_path(char path[LDG_CACHE_PATH]) {
   return n < LDG_CACHE_PATH ? NULL : "the name of the cache's folder is too long";
 }
 
-void ldg_cache_name(const char *key, char name[LDG_CACHE_NAME]) {
-  char all[LDG_KEY_MAX + 128];
-  snprintf(all, sizeof all, "%d %s %s", LDG_CACHE_VERSION, LDG_JIT_COMPILER, key);
+void ldg_cache_name(const char *key, uint64_t machine, char name[LDG_CACHE_NAME]) {
+  char all[LDG_KEY_MAX + 128], verdict[20] = "";
+  if (machine) snprintf(verdict, sizeof verdict, " %016llx", (unsigned long long)machine);
+  snprintf(all, sizeof all, "%d %s %s%s", LDG_CACHE_VERSION, LDG_JIT_COMPILER, key, verdict);
   snprintf(name, LDG_CACHE_NAME, "k%016llx.so", (unsigned long long)ldg_key_hash(all));
 }
 
@@ -137,18 +146,24 @@ static const char *copy_file(const char *key, int fd, int64_t size, ldg_cache_ke
 
 void ldg_cache_unload(const ldg_cache_kernel *k) { munmap(k->map, (size_t)k->size); }
 
-const char *ldg_cache_load(const char *key, ldg_cache_kernel *out) {
+static const char *load_file(int dir, const char *key, uint64_t machine, ldg_cache_kernel *out) {
   char name[LDG_CACHE_NAME];
   const char *why = NULL;
   int64_t size;
+  ldg_cache_name(key, machine, name);
+  const int fd = ldg_cache_open(dir, name, &size, &why);
+  if (fd < 0) return why;
+  why = copy_file(key, fd, size, out);
+  close(fd);
+  return why;
+}
+
+/* What was found on this machine goes before what others found. */
+const char *ldg_cache_load(const char *key, ldg_cache_kernel *out) {
+  const char *why = NULL;
   const int dir = ldg_cache_dir(&why);
   if (dir < 0) return why;
-  ldg_cache_name(key, name);
-  const int fd = ldg_cache_open(dir, name, &size, &why);
-  if (fd >= 0) {
-    why = copy_file(key, fd, size, out);
-    close(fd);
-  }
+  if (load_file(dir, key, ldg_cache_machine(), out)) why = load_file(dir, key, 0, out);
   close(dir);
   return why;
 }

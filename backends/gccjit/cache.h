@@ -9,7 +9,7 @@
 #define LDG_CACHE_PATH 1024
 #define LDG_CACHE_NAME 40
 #define LDG_CACHE_FILE_MAX (1 << 20)  /* bytes of one file */
-#define LDG_JIT_LIMIT 20              /* seconds that a compilation may take, unless LADING_JIT_LIMIT says otherwise */
+#define LDG_JIT_LOCKED 'L'            /* what the helper writes when others had the lock for too long: it was no fault of a kernel's */
 #define LDG_CACHE_VERSION 4           /* of files, of what kernels promise, and of how they are judged */
 
 typedef struct ldg_cache_tail {
@@ -23,12 +23,15 @@ typedef struct ldg_cache_tail {
 } ldg_cache_tail;
 #define LDG_CACHE_MAGIC "lading\nj"
 
+/* Seconds that a compilation may take. */
+int64_t ldg_cache_limit(void);
 /* $LADING_CACHE, else $XDG_CACHE_HOME/lading/jit, else ~/.cache/lading/jit. NULL, or why there is none. */
 const char *ldg_cache_path(char path[LDG_CACHE_PATH]);
 /* Opens the folder: the user's own, writable by nobody else. -1 and why not. */
 int ldg_cache_dir(const char **why);
-/* The file of a key: compiler, version and key in a hash. */
-void ldg_cache_name(const char *key, char name[LDG_CACHE_NAME]);
+/* The file of a key: compiler, version and key in a hash; and, of a verdict that a kernel is no faster, the machine that found it so: each
+ * has its own, so that they do not put theirs over each other's in a folder that they share. 0: of a kernel that is of use. */
+void ldg_cache_name(const char *key, uint64_t machine, char name[LDG_CACHE_NAME]);
 bool ldg_cache_is_name(const char *name);
 /* The kind of machine and the library's version, in a hash: a kernel of others is as right, but may gain less, or more. */
 uint64_t ldg_cache_machine(void);

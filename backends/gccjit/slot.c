@@ -120,11 +120,15 @@ bool ldg_jit_moved(ldg_slot *slot, int64_t bytes) {
   return ldg_slot_state(e) < LDG_SLOT_READY;
 }
 
+const char ldg_slot_no_gain[] = "there is nothing to be gained";
 void ldg_jit_ask(ldg_slot *slot) {
-  int fresh = LDG_SLOT_NEW;
+  ldg_entry *e = (ldg_entry *)slot;
+  int fresh = LDG_SLOT_NEW, failed = LDG_SLOT_FAILED;
   atomic_compare_exchange_strong(&slot->state, &fresh, LDG_SLOT_WANTED);
-  want((ldg_entry *)slot);
-  if (ldg_slot_open((ldg_entry *)slot)) ldg_attend();
+  want(e);
+  if (ldg_slot_state(e) == LDG_SLOT_FAILED && atomic_load_explicit(&e->why, memory_order_relaxed) == ldg_slot_no_gain)
+    atomic_compare_exchange_strong(&slot->state, &failed, LDG_SLOT_WANTED);
+  if (ldg_slot_open(e)) ldg_attend();
 }
 
 bool ldg_jit_settled(void) {

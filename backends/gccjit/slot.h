@@ -25,6 +25,8 @@ static inline bool ldg_slot_open(const ldg_entry *e) {
   return s == LDG_SLOT_NEW || s == LDG_SLOT_WANTED || s == LDG_SLOT_BUILDING;
 }
 
+extern const char ldg_slot_no_gain[]; /* why: who asks gets it all the same */
+
 bool ldg_slot_talks(void);
 void ldg_slot_say(const char *what, const char *why);
 const char *ldg_slot_helper(void);

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -41,16 +42,28 @@ static bool passes(const char *v) {
   return false;
 }
 
+/* So many variables, in so many bytes: *n is those that fit, without a copy all. */
+static int64_t gather(char **copy, char *text, int64_t *n, int64_t bytes) {
+  int64_t used = 0, len, k = 0;
+  for (char **e = environ; e && *e && (!copy || k < *n); e++) {
+    if (!passes(*e)) continue;
+    len = (int64_t)strlen(*e) + 1;
+    if (copy && len > bytes - used) continue;
+    if (copy) copy[k] = memcpy(text + used, *e, (size_t)len), text[used + len - 1] = 0;
+    used += len, k++;
+  }
+  *n = k;
+  return used;
+}
+
+/* Should somebody change the environment meanwhile, the copy still has no more than was counted. */
 char **ldg_spawn_environment(void) {
-  int64_t n = 1, bytes = 0;
-  for (char **e = environ; e && *e; e++)
-    if (passes(*e)) n++, bytes += (int64_t)strlen(*e) + 1;
-  char **copy = ldg_alloc(n * (int64_t)sizeof *copy + bytes), **to = copy;
+  int64_t n;
+  const int64_t bytes = gather(NULL, NULL, &n, 0);
+  char **copy = ldg_alloc((n + 1) * (int64_t)sizeof *copy + bytes);
   if (!copy) return NULL;
-  char *text = (char *)(copy + n);
-  for (char **e = environ; e && *e; e++)
-    if (passes(*e)) *to++ = strcpy(text, *e), text += strlen(*e) + 1;
-  *to = NULL;
+  gather(copy, (char *)(copy + n + 1), &n, bytes);
+  copy[n] = NULL;
   return copy;
 }
 
@@ -85,7 +98,7 @@ static int describe(start *s, bool talks, int end) {
   posix_spawnattr_setsigmask(&s->attr, &none);
   posix_spawnattr_setsigdefault(&s->attr, &all);
   posix_spawnattr_setflags(&s->attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-  int e = posix_spawn_file_actions_adddup2(&s->files, end, 1); /* held open to its end, never written to; first, since it may be 0 */
+  int e = posix_spawn_file_actions_adddup2(&s->files, end, 1); /* held open to its end; first, since it may be 0 */
   if (!e) e = posix_spawn_file_actions_addopen(&s->files, 0, "/dev/null", O_RDONLY, 0);
   if (!e && !talks) e = posix_spawn_file_actions_addopen(&s->files, 2, "/dev/null", O_WRONLY, 0);
   return e;
@@ -121,9 +134,28 @@ int ldg_spawn(const char *path, char *const argv[], char *const env[], bool talk
 
 static bool happens(int fd, int64_t ms) { return poll(&(struct pollfd){ fd, POLLIN, 0 }, 1, (int)ms) != 0; }
 
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+/* What comes after the first byte is read, so that nobody waits for room, and not kept. */
+static bool read_to_end(int fd, int64_t ms, char *word) {
+  char some[256];
+  ssize_t n = 1;
+  for (const int64_t until = now_ms() + ms; n && now_ms() < until && happens(fd, ldg_max(0, until - now_ms()));) {
+    n = read(fd, some, sizeof some);
+    if (n > 0 && !*word) *word = some[0];
+    if (n < 0 && errno != EINTR && errno != EAGAIN) n = 0;
+  }
+  return !n;
+}
+
 /* As long as the program is there its number is not another's. */
-bool ldg_spawn_await(const ldg_spawned *s, int64_t ms) {
-  const bool ended = happens(s->end, ms);
+bool ldg_spawn_await(const ldg_spawned *s, int64_t ms, char *word) {
+  *word = 0;
+  const bool ended = read_to_end(s->end, ms, word);
   if (!ended && s->alive >= 0 && !happens(s->alive, 0)) kill(-s->pid, SIGKILL);
   close(s->end);
   if (s->alive >= 0) close(s->alive);

@@ -10,13 +10,14 @@
  * read the environment, which is the caller's. */
 char **ldg_spawn_environment(void);
 
-/* `end` reads end of file once the program and all it started are gone; `alive`, -1 on an old system, can be read when it is. */
+/* `end` reads what they write, and end of file once the program and all it started are gone; `alive`, -1 on an old system, can be read when it is. */
 typedef struct ldg_spawned { int end, alive; pid_t pid; } ldg_spawned;
-/* 0 or an errno. Standard input and output are nothing; standard error is the host's if `talks`,
+/* 0 or an errno. Standard input is nothing, standard output for one word to us; standard error is the host's if `talks`,
  * else nothing. One call at a time; it takes as long as an exec, and longer where the file system does. */
 int ldg_spawn(const char *path, char *const argv[], char *const env[], bool talks, ldg_spawned *out);
-/* Waits so many ms for the end of all, then ends the program and its group. Did they end by themselves? */
-bool ldg_spawn_await(const ldg_spawned *s, int64_t ms);
+/* Waits so many ms for the end of all, then ends the program and its group. Did they end by themselves? *word: the first byte that they
+ * wrote to standard output, 0: none. */
+bool ldg_spawn_await(const ldg_spawned *s, int64_t ms, char *word);
 /* Is this process heir to orphans, so that it would hear of the program after all? The first of a container, or a subreaper. */
 bool ldg_spawn_inherits(void);
 

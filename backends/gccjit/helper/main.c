@@ -23,12 +23,15 @@
 
 static const char usage[] =
   "usage: lading-jit compile [--] KEY...     makes these kernels, one after the other\n"
-  "       lading-jit warm SUITE|TYPE...      makes the kernels of these types, or of a file of lbench's problems\n"
+  "       lading-jit warm SUITE|TYPE...      makes the kernels that pack and unpack these types, or\n"
+  "                                          those of a file of lbench's problems; none of copies or reductions, which two sides make\n"
   "       lading-jit list                    the kernels in the cache\n"
   "       lading-jit clear                   removes them\n"
   "       lading-jit limits                  does nothing until it is ended by its own limits; for tests\n"
   "       lading-jit path                    says where the cache is\n"
   "Environment: LADING_CACHE, LADING_ISA, LADING_DUMP=jit, LADING_JIT_LIMIT, LADING_VERBOSE.\n";
+
+#define LOCKED 3 /* exit status */
 
 static int refuse(const char *what, const char *why) {
   fprintf(stderr, "lading-jit: %s: %s\n", what, why);
@@ -37,11 +40,7 @@ static int refuse(const char *what, const char *why) {
 
 /* ---- limits ---- */
 
-static unsigned int limit_seconds(void) {
-  const char *v = ldg_option_get(LDG_OPT_JIT_LIMIT);
-  const long s = v ? strtol(v, NULL, 10) : 0;
-  return s > 0 && s < 3600 ? (unsigned int)s : LDG_JIT_LIMIT;
-}
+static unsigned int limit_seconds(void) { return (unsigned int)ldg_cache_limit(); }
 
 static void limit(int what, rlim_t most) {
   struct rlimit r;
@@ -116,18 +115,26 @@ static int compile_apart(const char *key) {
   return status != 0;
 }
 
-/* One compiler for all processes of a user. Who waited finds what the others made; who waited too long ends, and his host looks again. */
+/* The host is no parent who could be told by an exit status. */
+static void give_up(int sig) {
+  const char word = LDG_JIT_LOCKED;
+  (void)sig;
+  _exit(write(1, &word, 1) == 1 ? LOCKED : 1);
+}
+
+/* One compiler for all processes of a user. Who waited finds what the others made; who waited too long ends, and his host asks again. */
 static int lock(int dir) {
+  signal(SIGALRM, give_up);
   alarm(limit_seconds());
   const int fd = store_lock(dir);
   alarm(0);
+  signal(SIGALRM, SIG_DFL);
   return fd;
 }
 
 static int compile(int n, char **key) {
   const char *why, *dump = ldg_option_get(LDG_OPT_DUMP);
   int bad = 0;
-  signal(SIGALRM, SIG_DFL);
   make_way();
   const int dir = store_open(&why);
   if (dir < 0) return refuse("the cache", why);

@@ -55,6 +55,13 @@ bool store_has(const char *text) {
   return true;
 }
 
+#define SCRATCH ".lading-jit-" /* and six of mkdtemp's */
+static bool is_scratch(const char *name) {
+  static const char drawn[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const size_t n = sizeof SCRATCH - 1;
+  return !strncmp(name, SCRATCH, n) && strlen(name) == n + 6 && strspn(name + n, drawn) == 6;
+}
+
 static int remove_entry(const char *path, const struct stat *st, int what, struct FTW *where) {
   (void)st, (void)what, (void)where;
   remove(path);
@@ -65,7 +72,7 @@ void store_scratch_remove(const char *path) { nftw(path, remove_entry, 8, FTW_DE
 bool store_scratch(char path[STORE_PATH]) {
   char folder[LDG_CACHE_PATH];
   if (ldg_cache_path(folder)) return false;
-  snprintf(path, STORE_PATH, "%s/tXXXXXX", folder);
+  snprintf(path, STORE_PATH, "%s/" SCRATCH "XXXXXX", folder);
   return mkdtemp(path) != NULL;
 }
 
@@ -73,12 +80,14 @@ bool store_scratch(char path[STORE_PATH]) {
 
 #define SPARE (LDG_KEY_MAX + 8 + (int64_t)sizeof(ldg_cache_tail))
 
+static const char *const way_name[LDG_CUT_WAYS] = { [LDG_CUT_PLAIN] = "plain", [LDG_CUT_SHUFFLED] = "shuffled" }; /* in names of dumps */
+
 typedef struct work {
   const char *text;
   ldg_key key;
   ldg_cut_way way;
   int dir, fd;
-  char name[LDG_CACHE_NAME], path[STORE_PATH + 16]; /* in the cache when it is good; before that */
+  char path[STORE_PATH + 16]; /* before it is good, and in the cache */
   char *map;                                       /* the file, to be tried */
   int64_t size;
   ldg_cache_tail tail;
@@ -90,7 +99,7 @@ static const char *compile(work *w, bool dump, int64_t *entry, int64_t *object) 
   struct stat st;
   ldg_key_symbol(&w->key, w->text, symbol);
   ldg_cache_path(folder);
-  snprintf(base, sizeof base, "%s/%s%s", folder, symbol, w->way == LDG_CUT_PLAIN ? "-plain" : "-shuffled");
+  snprintf(base, sizeof base, "%s/%s-%s", folder, symbol, way_name[w->way]);
   const char *why = emit_kernel(&w->key, w->way, symbol, w->path, dump ? base : NULL);
   if (why) return why;
   w->fd = open(w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -154,15 +163,18 @@ static const char *make(work *w, bool dump) {
 
 static const char *publish(work *w, int64_t since) {
   w->tail.compile_ns = now_ns() - since;
+  const bool useless = w->tail.least == INT64_MAX;
+  char name[LDG_CACHE_NAME], other[LDG_CACHE_NAME];
   const char *why = write_tail(w, &w->tail);
-  if (!why && (fsync(w->fd) || renameat(AT_FDCWD, w->path, w->dir, w->name))) why = "it cannot be put in its place";
+  ldg_cache_name(w->text, useless ? w->tail.machine : 0, name), ldg_cache_name(w->text, w->tail.machine, other);
+  if (!why && (fsync(w->fd) || renameat(AT_FDCWD, w->path, w->dir, name))) why = "it cannot be put in its place";
+  if (!why && !useless) unlinkat(w->dir, other, 0); /* this machine's verdict of before, damaged or not asked for */
   return why;
 }
 
 static void open_work(work *w, int dir, const char *scratch, const char *text, int way) {
   *w = (work){ .text = text, .dir = dir, .fd = -1, .way = (ldg_cut_way)way };
   ldg_key_read(text, &w->key);
-  ldg_cache_name(text, w->name);
   snprintf(w->path, sizeof w->path, "%s/%d.so", scratch, way);
 }
 
@@ -220,8 +232,18 @@ void store_each(int dir, void fn(void *arg, const store_item *item), void *arg) 
 /* ---- throwing away ---- */
 
 #define NAME_MAX_OURS (LDG_KEY_SYMBOL + 32)
-static bool is_ours(const char *name) { return ldg_cache_is_name(name) || (!strncmp(name, "ldg_j_", 6) && strlen(name) < NAME_MAX_OURS); }
-static bool is_scratch(const char *name) { return name[0] == 't' && strlen(name) == 7; }
+/* What a symbol and a way make: ldg_j_LEVEL...HASH-WAY.txt, or .c. The folder may be one in which the user has files, too. */
+static bool is_dump(const char *name) {
+  static const char *const ends[] = { ".txt", ".c" };
+  char end[32];
+  const char *dash = strrchr(name, '-');
+  if (strncmp(name, "ldg_j_", 6) != 0 || strlen(name) >= NAME_MAX_OURS || !dash || dash - name < 6 + 16 || strspn(dash - 16, "0123456789abcdef") != 16) return false;
+  for (int way = 0; way < LDG_CUT_WAYS; way++)
+    for (int i = 0; i < 2; i++)
+      if (snprintf(end, sizeof end, "-%s%s", way_name[way], ends[i]) > 0 && !strcmp(dash, end)) return true;
+  return false;
+}
+static bool is_ours(const char *name) { return ldg_cache_is_name(name) || is_dump(name); }
 
 /* Kernels, dumps and scratch folders, none of which is opened. */
 static void each_name(int dir, void fn(void *arg, const char *name, const struct stat *st), void *arg) {

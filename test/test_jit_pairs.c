@@ -1,0 +1,198 @@
+/* jit_pairs: what a plan keeps of those that it is moved to, from or reduced with, and which of them have kernels. */
+#include "jit_tools.h"
+
+#include <pthread.h>
+
+/* ---- places ---- */
+
+enum { PARTNERS = 6, ITEMS = 2000 }; /* items of 3 bytes and 2, at places of their own: no two loops are alike */
+static lading_type *partner(int i) {
+  char text[128];
+  snprintf(text, sizeof text, "resized(hindexed([3,2],[0,%d],byte),0,%d)", 4 + i, 8 + 2 * i);
+  return parsed(text);
+}
+static bool copies_well(lading_type *const *t, int i, int seed) {
+  char from[ITEMS * 8], to[ITEMS * (8 + 2 * PARTNERS)] = "";
+  for (int k = 0; k < ITEMS * 8; k++) from[k] = (char)(k * 7 + seed);
+  if (lading_copy(t[0], ITEMS, from, t[i], ITEMS, to, 0, ITEMS * 5)) return false;
+  for (int k = 0; k < ITEMS; k++)
+    if (memcmp(from + 8 * k, to + (8 + 2 * i) * k, 3) != 0 || memcmp(from + 8 * k + 4, to + (8 + 2 * i) * k + 4 + i, 2) != 0) return false;
+  return true;
+}
+static void copy_often(lading_type *const *t, int i, int often) {
+  for (int k = 0; k < often; k++) ck_assert(copies_well(t, i, k));
+}
+/* Is it among those that the plan of t[0] tells of, by the first half of its id? */
+static bool is_told_of(lading_type *const *t, int i) {
+  static char text[1 << 16];
+  char line[64];
+  ck_assert_int_gt(lading_explain(t[i], 1, text, sizeof text), 0);
+  const char *id = strstr(text, "id ");
+  snprintf(line, sizeof line, "copies to layout %.8s: ", id + 2 + strspn(id + 2, " "));
+  return count_text(t[0], line) == 1;
+}
+
+static int kernels_of(const lading_type *t) {
+  static char text[1 << 16];
+  int n = 0;
+  ck_assert_int_gt(lading_explain(t, 1, text, sizeof text), 0);
+  for (const char *at = text; (at = strstr(at, "copies to layout ")); at++) n += strstr(at, ": tier 2 from") == strchr(at, ':');
+  return n;
+}
+
+/* Who moved most stays, who moves more than the least of them has its place, and who has none is told of. */
+START_TEST(partners_have_places) {
+  char *cache = own_cache(NO_HELPER);
+  lading_type *t[PARTNERS];
+  for (int i = 0; i < PARTNERS; i++) t[i] = partner(i);
+  for (int i = 1; i < 5; i++) copy_often(t, i, 10 * i), ck_assert(is_told_of(t, i));
+  ck_assert_int_eq(count_text(t[0], "others: "), 0);
+  copy_often(t, 5, 10);
+  ck_assert(!is_told_of(t, 5));
+  ck_assert_int_eq(count_text(t[0], "others: "), 1);
+  copy_often(t, 5, 1);
+  ck_assert(is_told_of(t, 5) && !is_told_of(t, 1));
+  for (int i = 2; i < 5; i++) ck_assert(is_told_of(t, i));
+  ck_assert(settles(20));
+  for (int i = 0; i < PARTNERS; i++) lading_type_free(t[i]);
+  drop_cache(cache);
+}
+END_TEST
+
+/* Those with a kernel stay. */
+START_TEST(partners_with_kernels_stay) {
+  char *cache = own_cache(helper_path());
+  lading_type *t[PARTNERS];
+  for (int i = 0; i < PARTNERS; i++) t[i] = partner(i);
+  for (int k = 0; k < 3; k++, settles(60))
+    for (int i = 1; i < 5; i++) copy_often(t, i, 2);
+  ck_assert_int_eq(kernels_of(t[0]), 4);
+  copy_often(t, 5, 100);
+  ck_assert(!is_told_of(t, 5));
+  for (int i = 1; i < 5; i++) ck_assert(is_told_of(t, i)), copy_often(t, i, 2);
+  for (int i = 0; i < PARTNERS; i++) lading_type_free(t[i]);
+  drop_cache(cache);
+}
+END_TEST
+
+typedef struct dance { lading_type *const *t; int first; _Atomic bool *stop; } dance;
+static void *dance_on(void *arg) {
+  const dance *d = arg;
+  for (int k = 0; !*d->stop; k++)
+    if (!copies_well(d->t, 1 + (k / 3 + d->first) % (PARTNERS - 1), k)) return arg;
+  return NULL;
+}
+
+/* Places change hands while kernels come, and each moves what is asked for. */
+START_TEST(partners_change_while_kernels_come) {
+  char *cache = own_cache(helper_path());
+  lading_type *t[PARTNERS];
+  pthread_t thread[3];
+  dance d[3];
+  _Atomic bool stop = false;
+  void *wrong;
+  for (int i = 0; i < PARTNERS; i++) t[i] = partner(i);
+  for (int i = 0; i < 3; i++) {
+    d[i] = (dance){ t, i, &stop };
+    ck_assert_int_eq(pthread_create(&thread[i], NULL, dance_on, &d[i]), 0);
+  }
+  for (int i = 0; i < 6000 && kernels_of(t[0]) < 4; i++) pause_ms(10);
+  stop = true;
+  for (int i = 0; i < 3; i++) {
+    pthread_join(thread[i], &wrong);
+    ck_assert_ptr_null(wrong);
+  }
+  ck_assert_int_eq(kernels_of(t[0]), 4);
+  ck_assert(settles(60));
+  for (int i = 0; i < PARTNERS; i++) lading_type_free(t[i]);
+  drop_cache(cache);
+}
+END_TEST
+
+/* ---- what a pair is about ---- */
+
+/* What a copy through packed bytes makes of it, which asks no pair. */
+static void check_pair(const lading_type *s, int64_t sn, const lading_type *d, int64_t dn, int64_t bytes) {
+  enum { SPAN = 200000 };
+  static char from[SPAN], to[SPAN], want[SPAN], packed[SPAN];
+  for (int i = 0; i < SPAN; i++) from[i] = (char)(i * 7 + i / 251), to[i] = want[i] = 0;
+  ck_assert_int_eq(lading_pack(s, sn, from, packed, 0, bytes), LADING_OK);
+  ck_assert_int_eq(lading_unpack(d, dn, want, packed, 0, bytes), LADING_OK);
+  ck_assert_int_eq(lading_copy(s, sn, from, d, dn, to, 0, bytes), LADING_OK);
+  ck_assert_mem_eq(to, want, SPAN);
+}
+
+/* Rows of 61 bodies against loops that end elsewhere: no kernel goes beyond the end of a row. */
+START_TEST(rows_that_do_not_end_together) {
+  char *cache = own_cache(helper_path());
+  lading_type *row = parsed("resized(hvector(61,1,100,resized(hindexed([16,16,16],[0,21,47],byte),0,90)),0,7000)");
+  lading_type *three = parsed("resized(hvector(3,1,60,hindexed([8,16,8],[0,10,30],byte)),0,250)"), *one = parsed("resized(hindexed([8,16,8],[0,10,30],byte),0,47)");
+  for (int k = 0; k < 4; k++, settles(60)) {
+    check_pair(row, 12, one, 600, 19200), check_pair(one, 600, row, 12, 19200);
+    check_pair(row, 12, three, 200, 19200), check_pair(three, 200, row, 12, 19200);
+  }
+  ck_assert_int_gt(count_text(row, "the loops of both sides do not end together"), 0);
+  lading_type_free(row), lading_type_free(three), lading_type_free(one);
+  drop_cache(cache);
+}
+END_TEST
+
+/* Bytes added by hand: items of 8, 16 and 8 of them. */
+static void sum_into(const lading_type *t, int64_t items, int64_t extent) {
+  static unsigned char mem[1 << 16], want[1 << 16], packed[1 << 16];
+  const int64_t second = extent == 20 ? 12 : 11, third = extent == 20 ? 36 : 33;
+  for (int i = 0; i < 1 << 16; i++) packed[i] = (unsigned char)(i * 7 + i / 251), mem[i] = want[i] = (unsigned char)i;
+  for (int64_t i = 0; i < 32 * items; i++) {
+    const int64_t b = i % 32, at = b < 8 ? b : b < 24 ? second + b - 8 : third + b - 24;
+    want[i / 32 * extent + at] = (unsigned char)(want[i / 32 * extent + at] + packed[i]);
+  }
+  ck_assert_int_eq(lading_unpack_op(t, items, mem, packed, 0, 32 * items, LADING_SUM), LADING_OK);
+  ck_assert_mem_eq(mem, want, sizeof mem);
+}
+
+/* Items that meet in the destination are written in the order of the stream, by no kernel. */
+START_TEST(items_that_coincide) {
+  char *cache = own_cache(helper_path());
+  lading_type *s = parsed("resized(hindexed([8,16,8],[0,11,33],uint8),0,50)"), *d = parsed("resized(hindexed([8,16,8],[0,12,36],uint8),0,20)");
+  for (int k = 0; k < 4; k++, settles(60)) check_pair(s, 500, d, 500, 16000);
+  ck_assert_int_eq(kernels_of(s), 0);
+  for (int k = 0; k < 4; k++, settles(60)) check_pair(d, 500, s, 500, 16000); /* where they are read from, they may */
+  ck_assert_int_eq(kernels_of(d), 1);
+  for (int k = 0; k < 4; k++, settles(60)) sum_into(d, 500, 20);
+  ck_assert_int_eq(count_text(d, "sums of"), 0);
+  sum_into(s, 500, 50), settles(60), sum_into(s, 500, 50); /* which has none that coincide */
+  ck_assert_int_eq(count_text(s, "sums of"), 1);
+  lading_type_free(s), lading_type_free(d);
+  drop_cache(cache);
+}
+END_TEST
+
+/* Sums and products of one plan have kernels of their own. */
+START_TEST(ops_take_turns) {
+  enum { N = 1000 };
+  static double mem[5 * N], want[5 * N], x[3 * N];
+  char *cache = own_cache(helper_path());
+  lading_type *t = parsed("resized(hindexed([1,2],[0,16],double),0,40)");
+  for (int k = 0; k < 8; k++, settles(60)) {
+    const bool product = k % 2;
+    for (int i = 0; i < 3 * N; i++) x[i] = i % 7 + 2;
+    for (int i = 0; i < 5 * N; i++) mem[i] = want[i] = i % 5 + 1;
+    for (int i = 0; i < 3 * N; i++) {
+      double *y = &want[5 * (i / 3) + (i % 3 ? i % 3 + 1 : 0)];
+      *y = product ? *y * x[i] : *y + x[i];
+    }
+    ck_assert_int_eq(lading_unpack_op(t, N, mem, x, 0, sizeof x, product ? LADING_PROD : LADING_SUM), LADING_OK);
+    ck_assert_mem_eq(mem, want, sizeof mem);
+  }
+  ck_assert_int_eq(count_text(t, "sums of packed bytes: tier 2"), 1);
+  ck_assert_int_eq(count_text(t, "products of packed bytes: tier 2"), 1);
+  lading_type_free(t);
+  drop_cache(cache);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  if (!helper_path()) return puts("lading-jit was not built"), 77;
+  return CHECK_MAIN("jit_pairs", argc, argv, partners_have_places, partners_with_kernels_stay, partners_change_while_kernels_come,
+                    rows_that_do_not_end_together, items_that_coincide, ops_take_turns);
+}
