@@ -41,11 +41,11 @@ static void comes_to_nothing(const char *helper, const char *why, int seconds) {
 
 START_TEST(helper_missing) { comes_to_nothing("/nonexistent/lading-jit", "cannot be started", 1); }
 END_TEST
-START_TEST(helper_fails) { comes_to_nothing("/bin/false", "not in the cache", 5); }
+START_TEST(helper_fails) { comes_to_nothing("/bin/false", "not in the cache", 60); }
 END_TEST
 START_TEST(helper_crashes) {
   const char *path = script("kill -SEGV $$");
-  comes_to_nothing(path, "not in the cache", 5);
+  comes_to_nothing(path, "not in the cache", 60);
   unlink(path);
 }
 END_TEST
@@ -56,7 +56,7 @@ START_TEST(helper_hangs) {
   snprintf(lines, sizeof lines, "exec %s limits", helper_path());
   const char *path = script(lines);
   setenv("LADING_JIT_LIMIT", "1", 1);
-  comes_to_nothing(path, "not in the cache", 10);
+  comes_to_nothing(path, "not in the cache", 60);
   unlink(path);
 }
 END_TEST
@@ -78,7 +78,7 @@ START_TEST(helper_hangs_for_good) {
   snprintf(lines, sizeof lines, "sleep 80 &\necho $$ $! > %s\nexec sleep 80", note);
   const char *path = script(lines);
   setenv("LADING_JIT_LIMIT", "1", 1);
-  comes_to_nothing(path, "did not end in time", 10);
+  comes_to_nothing(path, "did not end in time", 60); /* it is waited for 9 s, two shapes and the lock */
   long pid[2] = { 0, 0 };
   FILE *f = fopen(note, "r");
   ck_assert(fgets(text, sizeof text, f) && sscanf(text, "%ld %ld", &pid[0], &pid[1]) == 2);
@@ -225,7 +225,7 @@ START_TEST(helper_knows_little_of_the_host) {
   snprintf(lines, sizeof lines, "echo \"$LD_PRELOAD$LD_AUDIT$COMPILER_PATH$SECRET.$LADING_CACHE.$PATH.\" > %s; exit 1", note);
   const char *path = script(lines);
   setenv("COMPILER_PATH", "/nonexistent", 1), setenv("SECRET", "x", 1), setenv("LD_PRELOAD", "liblading-none.so", 1);
-  comes_to_nothing(path, "not in the cache", 5);
+  comes_to_nothing(path, "not in the cache", 60);
   FILE *f = fopen(note, "r");
   ck_assert(fgets(text, sizeof text, f));
   fclose(f);
@@ -270,7 +270,7 @@ START_TEST(helper_is_not_bound) {
   snprintf(note, sizeof note, "/tmp/lading-test-cpus-%ld", (long)getpid());
   snprintf(lines, sizeof lines, "nproc > %s; exit 1", note);
   const char *path = script(lines);
-  comes_to_nothing(path, "not in the cache", 5);
+  comes_to_nothing(path, "not in the cache", 60);
   FILE *f = fopen(note, "r");
   ck_assert(fgets(text, sizeof text, f));
   fclose(f);
