@@ -155,8 +155,8 @@ void ldg_exec_move_planned(const ldg_plan *sp, const ldg_side *src, const ldg_pl
   move m;
   m.sp = sp, m.dp = dp, m.src = src, m.dst = dst, m.chain.made = false;
   if (lo == hi || ldg_exec_nest(&m.chain, src, dst, lo, hi)) return;
-  else if (ldg_rep_repeat_in(&m.sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&m.dr, dst->count, dst->extent, dst->rep)) return;
-  else by_parts(&m, lo, hi);
+  if (ldg_rep_repeat_in(&m.sr, src->count, src->extent, src->rep) || ldg_rep_repeat_in(&m.dr, dst->count, dst->extent, dst->rep)) return;
+  by_parts(&m, lo, hi);
 }
 
 static void without_kernel(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
