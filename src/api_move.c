@@ -1,40 +1,64 @@
 /* pack, unpack, copy. A whole item of a committed type is a pointer chase and a call; the rest is checked first. */
 #include "api.h"
 
-/* Not inlined: the short way then saves no registers. */
-static __attribute__((noinline)) int move_part(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
+static inline const ldg_plan *plan_made(const lading_type *t) { return t ? ldg_api_plan_made(t) : NULL; }
+
+/* The first call of a type, and more items than are known to fit. */
+static __attribute__((noinline)) int move_first(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p;
   if (!t || count < 0) return LADING_ERR_ARG;
   int e = ldg_api_plan(t, &p);
   if (!e) e = ldg_api_fits(p, count);
   if (e) return e;
   if (lo < 0 || lo > hi || hi > count * p->size) return LADING_ERR_RANGE;
-  ldg_exec(p, count, dir, mem, packed, lo, hi);
-  return LADING_OK;
+  return ldg_exec(p, count, dir, mem, packed, lo, hi);
+}
+
+/* Segments of a few KiB: every function that is entered and left takes a line of stack from them in the first-level cache. So this one
+ * ends with a call, rather than after one, and is there for each direction. */
+static inline __attribute__((always_inline)) int move_part(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
+  const ldg_plan *p = plan_made(t);
+  if (!p || count < 0 || count > p->easy[LDG_PACK]) return move_first(t, count, dir, mem, packed, lo, hi);
+  if (lo < 0 || lo > hi || hi > count * p->size) return LADING_ERR_RANGE;
+  return ldg_exec(p, count, dir, mem, packed, lo, hi);
+}
+static __attribute__((noinline)) int pack_part(const lading_type *t, int64_t count, const void *mem, const void *packed, int64_t lo, int64_t hi) {
+  return move_part(t, count, LDG_PACK, mem, packed, lo, hi);
+}
+static __attribute__((noinline)) int unpack_part(const lading_type *t, int64_t count, const void *mem, const void *packed, int64_t lo, int64_t hi) {
+  return move_part(t, count, LDG_UNPACK, mem, packed, lo, hi);
 }
 
 /* What runs a whole message of a committed type, *n iterations of it; NULL where there is more to think about. */
-static inline const ldg_job *whole_message(const lading_type *t, int64_t count, int dir, int64_t lo, int64_t hi, int64_t *n) {
-  const ldg_plan *p = t ? ldg_api_plan_made(t) : NULL;
+static inline const ldg_job *whole_message(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi, int64_t *n) {
   if (!p || lo != 0 || hi <= 0) return NULL;
   if (count == 1) return *n = p->one.n, hi == p->size ? &p->one.job[dir] : NULL;
   if (count < 1 || count > p->easy[dir] || hi != count * p->size) return NULL;
   return *n = count * p->per, &p->many.job[dir];
 }
 
+/* One item: nothing to multiply, and no jump on the way. */
+static inline bool is_one_item(const ldg_plan *p, int64_t count, int64_t lo, int64_t hi) {
+  return __builtin_expect(p && count == 1 && lo == 0 && hi > 0 && hi == p->size, 1);
+}
+
 int lading_pack(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi) {
+  const ldg_plan *p = plan_made(type);
+  const ldg_job *j;
   int64_t n;
-  const ldg_job *j = whole_message(type, count, LDG_PACK, lo, hi, &n);
-  if (!j) return move_part(type, count, LDG_PACK, mem, packed, lo, hi);
-  j->run(j, ldg_at(mem, ldg_api_plan_made(type)->at), packed, 0, n);
+  if (is_one_item(p, count, lo, hi)) p->one.job[LDG_PACK].run(&p->one.job[LDG_PACK], ldg_at(mem, p->at), packed, 0, p->one.n);
+  else if ((j = whole_message(p, count, LDG_PACK, lo, hi, &n))) j->run(j, ldg_at(mem, p->at), packed, 0, n);
+  else return pack_part(type, count, mem, packed, lo, hi);
   return LADING_OK;
 }
 
 int lading_unpack(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi) {
+  const ldg_plan *p = plan_made(type);
+  const ldg_job *j;
   int64_t n;
-  const ldg_job *j = whole_message(type, count, LDG_UNPACK, lo, hi, &n);
-  if (!j) return move_part(type, count, LDG_UNPACK, mem, packed, lo, hi);
-  j->run(j, packed, ldg_at(mem, ldg_api_plan_made(type)->at), 0, n);
+  if (is_one_item(p, count, lo, hi)) p->one.job[LDG_UNPACK].run(&p->one.job[LDG_UNPACK], packed, ldg_at(mem, p->at), 0, p->one.n);
+  else if ((j = whole_message(p, count, LDG_UNPACK, lo, hi, &n))) j->run(j, packed, ldg_at(mem, p->at), 0, n);
+  else return unpack_part(type, count, mem, packed, lo, hi);
   return LADING_OK;
 }
 
@@ -43,10 +67,11 @@ enum { FEW = 1024 };
 static bool copy_few(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi) {
   char few[FEW];
   int64_t n, m;
-  const ldg_job *p = hi <= FEW ? whole_message(st, sc, LDG_PACK, lo, hi, &n) : NULL, *u = p ? whole_message(dt, dc, LDG_UNPACK, lo, hi, &m) : NULL;
+  const ldg_plan *sp = plan_made(st), *dp = plan_made(dt);
+  const ldg_job *p = hi <= FEW ? whole_message(sp, sc, LDG_PACK, lo, hi, &n) : NULL, *u = p ? whole_message(dp, dc, LDG_UNPACK, lo, hi, &m) : NULL;
   if (!u) return false;
-  p->run(p, ldg_at(src, ldg_api_plan_made(st)->at), few, 0, n);
-  u->run(u, few, ldg_at(dst, ldg_api_plan_made(dt)->at), 0, m);
+  p->run(p, ldg_at(src, sp->at), few, 0, n);
+  u->run(u, few, ldg_at(dst, dp->at), 0, m);
   return true;
 }
 

@@ -5,35 +5,35 @@
 #include "plan_pair.h"
 #include "plan_tree.h"
 
-static const char *from(const ldg_way *w, const char *mem, const char *packed) { return w->dir == LDG_PACK ? mem : packed; }
-static char *to(const ldg_way *w, const char *mem, const char *packed) {
+#define INLINE static inline __attribute__((always_inline)) /* with the way as a constant */
+INLINE const char *from(const ldg_way *w, const char *mem, const char *packed) { return w->dir == LDG_PACK ? mem : packed; }
+INLINE char *to(const ldg_way *w, const char *mem, const char *packed) {
   return (char *)(uintptr_t)(w->dir == LDG_PACK ? packed : mem);
 }
 
 #define MOVES(w) __builtin_expect(!(w)->op, 1) /* rather than reduces */
 
-static inline void leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
-  if (MOVES(w)) memcpy(to(w, mem, packed), from(w, mem, packed), (size_t)n);
+INLINE void leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
+  if (MOVES(w)) ldg_plan_bytes.run(&ldg_plan_bytes, from(w, mem, packed), to(w, mem, packed), 0, n);
   else w->op->dense(from(w, mem, packed), to(w, mem, packed), n / w->op->size);
 }
 
-static void part(const ldg_step *child, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  if (child) ldg_exec_range(child, w, mem, packed, lo, hi);
-  else leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo);
+INLINE void start(const ldg_step *s, int64_t i, const char **mem, const char **packed) {
+  if (s->repeat) *mem = ldg_at(*mem, i * s->stride[0]), *packed = ldg_at(*packed, i * s->stride[1]);
 }
 
-/* Bytes [lo, hi) of iteration or entry i. */
-static void entry_part(const ldg_step *s, int64_t i, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+INLINE int64_t size_of(const ldg_step *s, int64_t i) { return s->rep->psum ? s->rep->psum[i + 1] - s->rep->psum[i] : s->each; }
+
+/* Goes into iteration or entry i; NULL: its bytes are in one piece. */
+INLINE const ldg_step *enter(const ldg_step *s, int64_t i, const char **mem, const char **packed) {
   const ldg_rep *r = s->rep;
   const bool repeat = r->kind == LDG_REPEAT;
-  mem = ldg_at(mem, repeat ? i * s->stride[0] : r->at[i]);
-  packed = ldg_at(packed, repeat ? i * s->stride[1] : r->psum ? r->psum[i] : i * s->each);
-  part(r->kind == LDG_JOIN ? s->kids[i] : s->child, w, mem, packed, lo, hi);
+  *mem = ldg_at(*mem, repeat ? i * s->stride[0] : r->at[i]);
+  *packed = ldg_at(*packed, repeat ? i * s->stride[1] : r->psum ? r->psum[i] : i * s->each);
+  return r->kind == LDG_JOIN ? s->kids[i] : s->child;
 }
 
-static void start(const ldg_step *s, int64_t i, const char **mem, const char **packed) {
-  if (s->rep->kind == LDG_REPEAT) *mem = ldg_at(*mem, i * s->stride[0]), *packed = ldg_at(*packed, i * s->stride[1]);
-}
+static void prefix(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t hi);
 
 /* Jobs know their nest; what goes down the tree by itself only copies. Out of the way of moves, which have less to do. */
 static __attribute__((noinline)) void whole_op(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t i1) {
@@ -42,12 +42,13 @@ static __attribute__((noinline)) void whole_op(const ldg_step *s, const ldg_way 
     start(s, i0, &mem, &packed);
     ldg_exec_nest_op(w->op, nest, from(w, mem, packed), to(w, mem, packed), i0, i1 - i0);
   } else for (int64_t i = i0; i < i1; i++) {
-    const int64_t size = s->rep->psum ? s->rep->psum[i + 1] - s->rep->psum[i] : s->each;
-    if (size) entry_part(s, i, w, mem, packed, 0, size);
+    const char *m = mem, *p = packed;
+    const ldg_step *child = enter(s, i, &m, &p);
+    prefix(child, w, m, p, size_of(s, i));
   }
 }
 
-static void whole(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t i1) {
+INLINE void whole(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t i1) {
   const ldg_job *j = &s->job[w->dir];
   if (!MOVES(w)) {
     whole_op(s, w, mem, packed, i0, i1);
@@ -57,31 +58,51 @@ static void whole(const ldg_step *s, const ldg_way *w, const char *mem, const ch
   j->run(j, from(w, mem, packed), to(w, mem, packed), i0, i1 - i0);
 }
 
-static void uniform(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  int64_t i0 = lo / s->each, i1 = hi / s->each;
-  const int64_t head = lo - i0 * s->each, tail = hi - i1 * s->each;
-  if (i0 == i1) { entry_part(s, i0, w, mem, packed, head, tail); return; }
-  if (head) entry_part(s, i0++, w, mem, packed, head, s->each);
-  if (i0 < i1) whole(s, w, mem, packed, i0, i1);
-  if (tail) entry_part(s, i1, w, mem, packed, 0, tail);
+/* Whether there are no steps to go down to. Then the bytes were moved. */
+INLINE bool bottom(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  if (!s || s->rep->kind == LDG_BYTES) return leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo), true;
+  return s->thin ? ldg_tree_walk(s->rep, w->dir, mem, packed, lo, hi), true : false;
 }
 
-static void summed(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  const int64_t *psum = s->rep->psum, n = s->rep->n;
-  int64_t i0 = ldg_rep_find(psum, n, lo), i1 = hi == psum[n] ? n : ldg_rep_find(psum, n, hi);
-  const int64_t head = lo - psum[i0], tail = hi - psum[i1];
-  if (i0 == i1) { entry_part(s, i0, w, mem, packed, head, tail); return; }
-  if (head) entry_part(s, i0, w, mem, packed, head, psum[i0 + 1] - psum[i0]), i0++;
-  if (i0 < i1) whole(s, w, mem, packed, i0, i1);
-  if (tail) entry_part(s, i1, w, mem, packed, 0, tail);
+/* The first bytes of a step. */
+static void prefix(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t hi) {
+  while (hi && !bottom(s, w, mem, packed, 0, hi)) {
+    const int64_t i = ldg_plan_find(s, hi, &hi);
+    if (i) whole(s, w, mem, packed, 0, i);
+    if (hi) s = enter(s, i, &mem, &packed);
+  }
 }
 
-void ldg_exec_range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  if (s->thin) ldg_tree_walk(s->rep, w->dir, mem, packed, lo, hi);
-  else if (s->rep->kind == LDG_BYTES) leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo);
-  else if (s->rep->psum) summed(s, w, mem, packed, lo, hi);
-  else uniform(s, w, mem, packed, lo, hi);
+/* The last ones, of `size`. */
+static void suffix(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t size) {
+  if (bottom(s, w, mem, packed, lo, size)) return;
+  int64_t none, i = ldg_plan_find(s, lo, &lo);
+  const int64_t n = ldg_plan_find(s, size, &none);
+  if (lo) {
+    const char *m = mem, *p = packed;
+    const ldg_step *child = enter(s, i, &m, &p);
+    suffix(child, w, m, p, lo, size_of(s, i)), i++;
+  }
+  if (i < n) whole(s, w, mem, packed, i, n);
 }
+
+INLINE void range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  int64_t i0, i1, head, tail;
+  for (;; s = enter(s, i0, &mem, &packed), lo = head, hi = tail) {
+    if (bottom(s, w, mem, packed, lo, hi)) return;
+    i0 = ldg_plan_find(s, lo, &head), i1 = ldg_plan_find(s, hi, &tail);
+    if (i0 < i1) break;
+  }
+  if (head) {
+    const char *m = mem, *p = packed;
+    const ldg_step *child = enter(s, i0, &m, &p);
+    suffix(child, w, m, p, head, size_of(s, i0)), i0++;
+  }
+  if (i0 < i1) whole(s, w, mem, packed, i0, i1);
+  if (tail) s = enter(s, i1, &mem, &packed), prefix(s, w, mem, packed, tail);
+}
+
+void ldg_exec_range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) { range(s, w, mem, packed, lo, hi); }
 
 /* Items that may overlap in memory, one after the other, so that the last in stream order stays. */
 static void item_by_item(const ldg_plan *p, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
@@ -90,19 +111,29 @@ static void item_by_item(const ldg_plan *p, const ldg_way *w, const char *mem, c
                    ldg_min(hi - i * p->size, p->size));
 }
 
-static void run(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  if (lo == hi) return;
-  mem = ldg_at(mem, p->at), packed = ldg_at(packed, -lo);
-  if (count == 1 && hi - lo == p->size && MOVES(w)) whole(&p->one, w, mem, packed, 0, p->one.n); /* no division for whole messages */
-  else if (count == 1) ldg_exec_range(&p->one, w, mem, packed, lo, hi);
-  else if (w->dir == LDG_UNPACK && count > p->distinct && p->distinct > 1) item_by_item(p, w, mem, packed, lo, hi);
+/* More than one item. */
+static void items(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  if (w->dir == LDG_UNPACK && count > p->distinct && p->distinct > 1) item_by_item(p, w, mem, packed, lo, hi);
   else if (hi - lo == count * p->size) whole(&p->many, w, mem, packed, 0, count * p->per);
   else ldg_exec_range(&p->many, w, mem, packed, lo, hi);
 }
 
-void ldg_exec(const ldg_plan *p, int64_t count, int dir, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  static const ldg_way move[] = { { LDG_PACK, NULL }, { LDG_UNPACK, NULL } };
-  run(p, count, &move[dir], mem, packed, lo, hi);
+INLINE void run(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  if (lo == hi) return;
+  mem = ldg_at(mem, p->at), packed = ldg_at(packed, -lo);
+  if (count != 1) items(p, count, w, mem, packed, lo, hi);
+  else if (hi - lo == p->size && MOVES(w)) whole(&p->one, w, mem, packed, 0, p->one.n); /* no division for whole messages */
+  else range(&p->one, w, mem, packed, lo, hi);
+}
+
+int ldg_exec_pack(const ldg_plan *p, int64_t count, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  static const ldg_way pack = { LDG_PACK, NULL };
+  return run(p, count, &pack, mem, packed, lo, hi), LADING_OK;
+}
+
+int ldg_exec_unpack(const ldg_plan *p, int64_t count, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  static const ldg_way unpack = { LDG_UNPACK, NULL };
+  return run(p, count, &unpack, mem, packed, lo, hi), LADING_OK;
 }
 
 /* Elements of one kind that no block splits are reduced by the plan, all others element by element. */

@@ -5,8 +5,12 @@
 #include "build.h"
 #include "plan.h"
 
-/* dir LDG_PACK: mem to packed; LDG_UNPACK: packed to mem. `packed` is the place of byte lo. The range is valid. */
-void ldg_exec(const ldg_plan *p, int64_t count, int dir, const char *mem, const char *packed, int64_t lo, int64_t hi);
+/* Packed bytes [lo, hi) of `count` items, a valid range; `packed` is the place of byte lo. LADING_OK, so that who calls may end with it. */
+int ldg_exec_pack(const ldg_plan *p, int64_t count, const char *mem, const char *packed, int64_t lo, int64_t hi);
+int ldg_exec_unpack(const ldg_plan *p, int64_t count, const char *mem, const char *packed, int64_t lo, int64_t hi);
+static inline int ldg_exec(const ldg_plan *p, int64_t count, int dir, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  return dir == LDG_PACK ? ldg_exec_pack(p, count, mem, packed, lo, hi) : ldg_exec_unpack(p, count, mem, packed, lo, hi);
+}
 
 /* One side of a copy: `count` items of a canonical rep, `extent` bytes apart. */
 typedef struct ldg_side { const ldg_rep *rep; int64_t count, extent; const char *base; } ldg_side;

@@ -6,6 +6,8 @@
 #include "plan_pair.h"
 #include "plan_tree.h"
 
+#include <pthread.h>
+
 /* ---- the strategy table ---- */
 
 #define BACKEND (&ldg_backend_host)
@@ -89,7 +91,7 @@ static void free_step(ldg_step *s) {
 }
 static void close_step(ldg_step *s) {
   if (s->kids) for (int64_t i = 0; i < s->n; i++) free_step(s->kids[i]);
-  ldg_free(s->kids), ldg_free(s->at4), ldg_free(s->aux[LDG_PACK]), ldg_free(s->aux[LDG_UNPACK]);
+  ldg_free(s->kids), ldg_free(s->at4), ldg_free(s->where), ldg_free(s->aux[LDG_PACK]), ldg_free(s->aux[LDG_UNPACK]);
   ldg_free(s->hot[LDG_PACK]), ldg_free(s->hot[LDG_UNPACK]);
   free_step(s->child), ldg_rep_free(s->copies);
 }
@@ -101,6 +103,23 @@ static int short_offsets(ldg_step *s) {
   s->at4 = ldg_alloc(r->n * (int64_t)sizeof *s->at4);
   if (!s->at4) return LADING_ERR_NOMEM;
   for (int64_t i = 0; i < r->n; i++) s->at4[i] = (int32_t)r->at[i];
+  return LADING_OK;
+}
+
+#define SEARCHED 64 /* entries: fewer are bisected in no time */
+#define BUCKET 4
+
+/* A bisection of many prefix sums takes as long as 1 or 2 KiB to move: here it begins among few. */
+static int index_entries(ldg_step *s) {
+  const ldg_rep *r = s->rep;
+  if (!r->psum || r->n < SEARCHED || r->n > INT32_MAX) return LADING_OK;
+  while (r->size >> s->shift > r->n / BUCKET) s->shift++;
+  const int64_t n = (r->size >> s->shift) + 2;
+  s->where = ldg_alloc(n * (int64_t)sizeof *s->where);
+  if (!s->where) return LADING_ERR_NOMEM;
+  int32_t i = 0;
+  for (int64_t b = 0; b < n; s->where[b++] = i)
+    while (i < r->n - 1 && r->psum[i + 1] <= b << s->shift) i++;
   return LADING_OK;
 }
 
@@ -164,7 +183,7 @@ static int both_ways(ldg_step *s, ldg_nest *n, bool ordered, const char *force) 
 
 static void blank(ldg_step *s, const ldg_rep *r) {
   memset(s, 0, offsetof(ldg_step, job));
-  s->rep = r, s->size = r->size;
+  s->rep = r, s->size = r->size, s->repeat = r->kind == LDG_REPEAT;
   s->n = r->kind == LDG_BYTES ? 1 : r->n;
   s->each = r->psum ? 0 : r->kind == LDG_BYTES ? r->size : r->child->size;
   s->stride[0] = r->stride, s->stride[1] = s->each;
@@ -176,6 +195,7 @@ static int open_step(ldg_step *s, const ldg_rep *r, const char *force) {
   blank(s, r);
   int e = open_kids(s, below(force));
   if (!e) e = nest_of_step(s, &n);
+  if (!e) e = index_entries(s);
   return e ? e : both_ways(s, &n, !ldg_rep_disjoint(r), force);
 }
 
@@ -235,9 +255,14 @@ static uint64_t next_serial(void) {
   return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 }
 
+ldg_job ldg_plan_bytes;
+static void make_bytes(void) { ldg_plan_nest(&ldg_plan_bytes, &(ldg_nest){ .block = 1, .nd = 1, .dim = { { INT64_MAX, 1, 1 } } }, "memcpy", NULL); }
+
 static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan **out) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   ldg_plan *p = ldg_alloc(sizeof *p);
   if (!p) return LADING_ERR_NOMEM;
+  pthread_once(&once, make_bytes);
   memset(&p->entry, 0, sizeof p->entry);
   atomic_init(&p->grain, 0);
   p->serial = next_serial();

@@ -19,8 +19,11 @@ struct ldg_step {
   ldg_step *child;             /* NULL: bytes. Of counted blocks: the copies of an entry, a repeat whose count is cnt[i] */
   const ldg_rep *copies;       /* owned: what that child runs */
   ldg_step **kids;             /* of a join; an entry may be NULL: bytes */
+  bool repeat;                 /* rep is one: the places of its iterations are strided, on both sides */
   bool thin;                   /* has no steps below: too many nodes, so what is not one job is walked */
   int32_t *at4;                /* short copy of a list's offsets */
+  int32_t *where;              /* of many entries that differ in size: the one that holds stream byte b << shift */
+  int shift;
   void *aux[2];                /* what the strategies of job[] own */
   void *hot[2];                /* what plan_jit.h puts in front of job[] */
   double cost[2];              /* predicted ns of job[], whole; negative: not weighed yet, since a nest needed no comparison */
@@ -43,6 +46,18 @@ typedef struct ldg_plan {
   ldg_rep many_rep;
 } ldg_plan;
 
+/* Where stream byte `at` of a step is, at most its size: the iteration or entry, and which of its bytes. */
+static inline int64_t ldg_plan_find(const ldg_step *s, int64_t at, int64_t *rest) {
+  const int64_t *psum = s->rep->psum;
+  if (!psum) {
+    const int64_t i = at / s->each;
+    return *rest = at - i * s->each, i;
+  }
+  const int64_t from = s->where ? s->where[at >> s->shift] : 0, to = s->where ? s->where[(at >> s->shift) + 1] : s->n - 1;
+  const int64_t i = at == psum[s->n] ? s->n : from + ldg_rep_find(psum + from, to + 1 - from, at);
+  return *rest = at - psum[i], i;
+}
+
 /* The plan of a layout tiled with `extent`; interned. */
 int ldg_plan_intern(const ldg_layout *l, int64_t extent, const ldg_plan **out);
 void ldg_plan_release(const ldg_plan *p);
@@ -63,6 +78,9 @@ double ldg_plan_cost(const ldg_plan *p, int64_t count, int dir, int64_t bytes);
 int64_t ldg_plan_grain(const ldg_plan *p);
 /* The backend's op on an element; NULL where it is not defined. */
 const ldg_op *ldg_plan_op(lading_op op, lading_elem e);
+
+/* Moves n bytes, from any place to any, as well as memory that is dense on both sides is moved here. There as soon as there is a plan. */
+extern ldg_job ldg_plan_bytes;
 
 /* The cheapest strategy of the backend for a nest; false when none can run it. `force` may be NULL. */
 bool ldg_plan_nest(ldg_job *job, const ldg_nest *nest, const char *force, double *cost);

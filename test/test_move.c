@@ -304,6 +304,30 @@ START_TEST(copy_between_lists) {
 }
 END_TEST
 
+/* Of many entries with lengths from 1 byte to some KiB, every byte is found, and so is the end. */
+START_TEST(entries_are_found) {
+  enum { N = 150 };
+  rng r = rng_of(37);
+  for (int i = 1; i < 12; i++) { /* those of one byte, and some others, are a sum of lists */
+    int64_t len[N], at[N], end = 0, k = 0, rest;
+    for (int e = 0; e < N; end = at[e] + len[e], e++) len[e] = rng_in(&r, 0, 20) ? rng_in(&r, 1, i + 1) : rng_in(&r, 1, 4000), at[e] = end + rng_in(&r, 1, 9);
+    sample *s = s_hindexed(N, len, at, s_elem(LADING_BYTE));
+    const ldg_plan *p;
+    ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
+    const ldg_step *step = &p->one;
+    for (int64_t byte = 0, start = 0; byte <= p->size; byte++) {
+      if (k < N && byte == start + len[k]) start += len[k++];
+      ck_assert_int_eq(ldg_plan_find(step, byte, &rest), k);
+      ck_assert_int_eq(rest, byte - start);
+    }
+    ck_assert_int_eq(k, N);
+    ck_assert(step->where != NULL);
+    check_moves(s, 2, &r);
+    sample_free(s);
+  }
+}
+END_TEST
+
 START_TEST(copy_part_by_part) {
   rng r = rng_of(28);
   for (int i = 0; i < 60; i++) {
@@ -348,5 +372,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, narrow_blocks, interleaved_items, copy_between_strangers, copy_between_nests,
-                    copy_between_partners, copy_between_rows, copy_between_lists, bigger_streams, copy_part_by_part, round_trip_in_fragments);
+                    copy_between_partners, copy_between_rows, copy_between_lists, bigger_streams, entries_are_found, copy_part_by_part, round_trip_in_fragments);
 }

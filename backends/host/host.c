@@ -87,7 +87,8 @@ static void transpose_prepare(ldg_job *j) {
 /* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches. */
 static void long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_long *l = (const ldg_long *)(const void *)j->own;
-  if (l->each < l->stream / n) l->near(j, src, dst, i0, n);
+  int64_t all;
+  if (!__builtin_mul_overflow(l->each, n, &all) && all < l->stream) l->near(j, src, dst, i0, n);
   else l->far(j, src, dst, i0, n), LDG_STREAM_FENCE();
 }
 enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1 };
