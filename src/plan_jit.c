@@ -159,12 +159,15 @@ bool ldg_jit_lets(const char *force) { return (!force || !strcmp(force, "jit")) 
 #define BYTES_MIN 128
 #define PLAIN_MIN 4096
 
+/* What a kernel for the same loops would be slower than: it knows of no cache. */
+static bool is_kept(const char *strategy) { return !strcmp(strategy, "memcpy") || !strcmp(strategy, "transpose") || !strcmp(strategy, "paced"); }
+
 static bool may_pay(const ldg_step *s, int dir) {
   const ldg_rep *r = s->rep, *body = r->kind == LDG_REPEAT ? r->child : r;
   const ldg_nest *nest = &s->job[dir].nest;
   if (s->thin || bytes_of(s) < BYTES_MIN) return false;
   if (is_listed(s, dir)) return true;
-  if (nest->ordered || !strcmp(s->job[dir].name, "memcpy") || !strcmp(s->job[dir].name, "transpose")) return false;
+  if (nest->ordered || is_kept(s->job[dir].name)) return false;
   while (body->kind == LDG_REPEAT && !ldg_hot_fits(body)) body = body->child;
   if (body->runs == 1 && bytes_of(s) < PLAIN_MIN && !ldg_jit_forced()) return false;
   return ldg_hot_fits(body) && (body->runs > 1 || body->size <= BLOCK_MAX) && (body != r || r->kind != LDG_BYTES);

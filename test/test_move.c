@@ -144,6 +144,33 @@ START_TEST(narrow_blocks) {
 }
 END_TEST
 
+/* Columns whose lines meet in 1 to 8 sets of a cache: pages apart, or parts of one, upwards and downwards, alone and in loops; as many lines
+ * of a set at once as the model says. */
+START_TEST(columns_of_few_sets) {
+  rng r = rng_of(41);
+  ldg_model m = ldg_model_builtin();
+  int paced = 0;
+  for (int i = 0; i < 96; i++) {
+    const int64_t stride = (INT64_C(512) << rng_in(&r, 0, 4)) * (rng_in(&r, 0, 3) ? rng_in(&r, 1, 3) : -1), n = rng_in(&r, 8, 90);
+    m.number[LDG_MODEL_MEET] = i % 8 ? rng_in(&r, 1, 3) : 0;
+    ldg_model_use(&m);
+    sample *block = s_contiguous(rng_in(&r, 0, 3) ? INT64_C(1) << rng_in(&r, 0, 5) : rng_in(&r, 1, 40), s_elem(LADING_BYTE));
+    sample *d = s_hvector(n, 1, 1024 * rng_in(&r, 1, 4), s_dup(block)), *s = s_hvector(n, 1, stride, block);
+    check_copy(s, 1, d, 1, &r);
+    sample_free(d);
+    if (i % 3 == 2) s = s_hvector(rng_in(&r, 2, 3), 1, 64 * rng_in(&r, 1, 3), s);
+    const ldg_plan *p;
+    ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
+    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) paced += p->one.job[dir].name && !strcmp(p->one.job[dir].name, "paced");
+    check_moves(s, 1, &r);
+    check_strategies(s, rng_in(&r, 1, 2), &r);
+    sample_free(s);
+  }
+  ck_assert_int_gt(paced, 20);
+  ldg_model_use(NULL);
+}
+END_TEST
+
 START_TEST(interleaved_items) {
   rng r = rng_of(19);
   for (int i = 0; i < 600; i++) {
@@ -371,6 +398,6 @@ START_TEST(round_trip_in_fragments) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, narrow_blocks, interleaved_items, copy_between_strangers, copy_between_nests,
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, interleaved_items, copy_between_strangers, copy_between_nests,
                     copy_between_partners, copy_between_rows, copy_between_lists, bigger_streams, entries_are_found, copy_part_by_part, round_trip_in_fragments);
 }

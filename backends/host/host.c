@@ -3,6 +3,7 @@
 
 #include "base_cpu.h"
 #include "cost.h"
+#include "paced.h"
 #include "shuffle.h"
 
 #include <stdlib.h>
@@ -97,11 +98,12 @@ _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blo
 static bool in_lanes(void) { return ldg_model_count(LDG_MODEL_LANES) != 0; }
 
 static const char *block_why_not(const ldg_nest *n) { return n->at ? "the blocks are listed" : NULL; }
-static ldg_run *block_kernel(const ldg_nest *n, int row) {
+static ldg_run *block_kernel_of(const ldg_nest *n, int row, int dims) {
   const bool to = n->dim[0].dst == n->block, from = n->dim[0].src == n->block;
   const int density = to ? in_lanes() ? LDG_IN_LANES : LDG_DENSE_DST : from ? LDG_DENSE_SRC : LDG_ANY;
-  return kernels()->block[row].strided[ldg_min(n->nd, 3) - 1][density];
+  return kernels()->block[row].strided[ldg_min(dims, 3) - 1][density];
 }
+static ldg_run *block_kernel(const ldg_nest *n, int row) { return block_kernel_of(n, row, n->nd); }
 
 #define FAR_SPAN (512 << 10) /* lists over more memory than this find their lines beyond the second-level cache */
 static ldg_run *list_kernel(const ldg_nest *n, int row) {
@@ -122,6 +124,7 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   j->run = long_run;
 }
 static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
+static void paced_prepare(ldg_job *j) { ldg_paced_prepare(j, block_kernel_of(&j->nest, block_row(j->nest.block), 1)); }
 
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
@@ -199,6 +202,7 @@ static const ldg_strategy table[] = {
   { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare },
   { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare },
   { "block", "strided loops around a block mover of fixed width", block_why_not, ldg_cost_block, block_prepare },
+  { "paced", "the same, a few at a time where their lines meet in one set of the cache", ldg_paced_why_not, ldg_cost_paced, paced_prepare },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, ldg_cost_varlist, varlist_prepare },

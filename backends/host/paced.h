@@ -1,0 +1,12 @@
+/* paced: columns whose lines meet in one set of the first-level cache, a few at a time. */
+#ifndef LDG_HOST_PACED_H
+#define LDG_HOST_PACED_H
+
+#include "../backend.h"
+
+/* In words why lines do not meet; else NULL. */
+const char *ldg_paced_why_not(const ldg_nest *n);
+/* `kernel` runs the innermost dim of job->nest. */
+void ldg_paced_prepare(ldg_job *j, ldg_run *kernel);
+
+#endif
