@@ -154,7 +154,7 @@ START_TEST(columns_of_few_sets) {
     const int64_t stride = (INT64_C(512) << rng_in(&r, 0, 4)) * (rng_in(&r, 0, 3) ? rng_in(&r, 1, 3) : -1), n = rng_in(&r, 8, 90);
     m.number[LDG_MODEL_MEET] = i % 8 ? rng_in(&r, 1, 3) : 0;
     ldg_model_use(&m);
-    sample *block = s_contiguous(rng_in(&r, 0, 3) ? INT64_C(1) << rng_in(&r, 0, 5) : rng_in(&r, 1, 40), s_elem(LADING_BYTE));
+    sample *block = s_contiguous(rng_in(&r, 0, 3) ? INT64_C(1) << rng_in(&r, 0, 6) : rng_in(&r, 1, 70), s_elem(LADING_BYTE));
     sample *d = s_hvector(n, 1, 1024 * rng_in(&r, 1, 4), s_dup(block)), *s = s_hvector(n, 1, stride, block);
     check_copy(s, 1, d, 1, &r);
     sample_free(d);

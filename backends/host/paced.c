@@ -5,22 +5,23 @@
 
 #include "base_model.h"
 
-#define PAGE 4096  /* lines so far apart are of one set */
-/* Sets; of more there are ways enough. What is written by a few bytes a line waits the longest for it (measured: strides of 512 gain for
- * blocks of 1 to 4 bytes, 1.5 times where it was slow, and lose 5 % for 8 and 16). */
-enum { FEW = 4, FEW_BYTEWISE = 8 };
-#define BLOCK_MAX 32
+#define PAGE 4096 /* lines so far apart are of one set */
 
 typedef struct paced { ldg_run *kernel; int64_t group; bool reads, writes; } paced;
 _Static_assert(sizeof(paced) <= sizeof ((ldg_job *)NULL)->own, "it fits into a job");
 
+/* Columns of so many sets gain, of more there are ways enough; by the bytes of a block (Zen 4). What is written by a few bytes a line waits the
+ * longest for it; a line that is written whole need not wait. */
+static int64_t few_read(int64_t block) { return block <= 32 ? 4 : block <= 64 ? 2 : 0; }
+static int64_t few_written(int64_t block) { return block < 8 ? 8 : block <= 32 ? 4 : 0; }
+
 /* Sets that the lines of a column are of; 0: more than `few`. */
 static int64_t sets_of(int64_t stride, int64_t few) {
   const int64_t s = stride < 0 ? -stride : stride, power = s & -s;
-  return power < PAGE / few ? 0 : PAGE / ldg_min(power, PAGE);
+  return power * few < PAGE ? 0 : PAGE / ldg_min(power, PAGE);
 }
-static int64_t sets_read(const ldg_nest *n) { return sets_of(n->dim[0].src, FEW); }
-static int64_t sets_written(const ldg_nest *n) { return sets_of(n->dim[0].dst, n->block < 8 ? FEW_BYTEWISE : FEW); }
+static int64_t sets_read(const ldg_nest *n) { return sets_of(n->dim[0].src, few_read(n->block)); }
+static int64_t sets_written(const ldg_nest *n) { return sets_of(n->dim[0].dst, few_written(n->block)); }
 
 /* Blocks of a group; 0: there is no need of any. */
 static int64_t group_of(const ldg_nest *n) {
@@ -30,7 +31,6 @@ static int64_t group_of(const ldg_nest *n) {
 
 const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
-  if (n->block > BLOCK_MAX) return "the blocks are wide";
   if (!group_of(n)) return "its lines do not meet in few sets of the cache, or this machine does not mind";
   return n->dim[0].n < 4 * group_of(n) ? "there are few blocks" : NULL;
 }
