@@ -10,6 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#if FAKE_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 static const int64_t ARENA = (int64_t)16 << 30;
 enum { DIRT = 0xcb, DIRTY = 1 << 20 }; /* new memory is not zero; of large pieces only the front is made so */
@@ -148,8 +151,11 @@ static int host_new(void **out, int64_t n, fake_memory memory) {
   if (n <= 0) return E_VALUE;
   if (memory == MEMORY_MANAGED && !room_for(n)) return E_MEMORY;
   void *p = NULL;
-  if (posix_memalign(&p, FAKE_PAGE, (size_t)n)) return E_MEMORY;
+  if (posix_memalign(&p, FAKE_PAGE, (size_t)whole_pages(n))) return E_MEMORY; /* nobody else's memory is on its pages, as with real drivers */
   memset(p, DIRT, (size_t)(n < DIRTY ? n : DIRTY));
+#if FAKE_ASAN
+  __asan_poison_memory_region((char *)p + n, (size_t)(whole_pages(n) - n));
+#endif
   if (memory == MEMORY_MANAGED) arena.room_used += n;
   fake_range_add((fake_range){ .base = (uintptr_t)p, .size = n, .memory = memory, .context = fake_current() });
   *out = p;
