@@ -25,7 +25,7 @@ typedef struct ldg_cargo_nest { int64_t src, dst; ldg_cargo_dim dim[LDG_CARGO_DI
  * further dims of iterations, all of fewer than 2^31; strides are those of the loops. */
 typedef struct ldg_cargo_grid { int64_t n[2]; ldg_cargo_dim dim[LDG_CARGO_DIMS]; } ldg_cargo_grid;
 
-/* Items `extent` bytes apart, of item.n packed bytes each; image NULL: the side is its stream. */
+/* Items `extent` bytes apart, of item.n packed bytes each, all 0 where there is one; image NULL: the side is its stream. */
 typedef struct ldg_cargo_side { const int64_t *image; ldg_divisor item; int64_t extent; } ldg_cargo_side;
 /* Unit 0 is at stream byte `from`. */
 typedef struct ldg_cargo_trees { ldg_cargo_side side[2]; int64_t from; } ldg_cargo_trees;

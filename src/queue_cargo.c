@@ -219,7 +219,8 @@ static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
   else {
     const int e = image_of(s, s->work->plan[i], &to->image);
     if (e) return e;
-    to->item = ldg_queue_divisor(side->rep->size, false), to->extent = side->extent;
+    to->item = (ldg_divisor){ 0, 0, 0 }, to->extent = 0;
+    if (side->count > 1) to->item = ldg_queue_divisor(side->rep->size, false), to->extent = side->extent;
     *bits |= (uint64_t)ldg_layout_grain(s->work->plan[i]->layout) | (side->count > 1 ? (uint64_t)side->extent : 0);
   }
   if (i == LDG_SRC) c->src = base;
