@@ -14,17 +14,23 @@
 typedef struct ldg_divisor { int64_t n; uint64_t magic; int64_t shift; } ldg_divisor;
 
 #define LDG_CARGO_DIMS 8
-typedef struct ldg_cargo_dim { ldg_divisor n; int64_t src, dst; } ldg_cargo_dim; /* as ldg_dim; the outermost n is never used */
+typedef struct ldg_cargo_dim { ldg_divisor n; int64_t src, dst; } ldg_cargo_dim;
 
-/* `block` in units; dims from the inside out. */
-typedef struct ldg_cargo_nest { ldg_divisor block; ldg_cargo_dim dim[LDG_CARGO_DIMS]; } ldg_cargo_nest;
+/* Where unit x of a nest is, by quotients alone: up[0] = x / dim[0].n, up[k] = up[k - 1] / dim[k].n, and its place is x * src + the sum of
+ * up[k] * dim[k].src, modulo 2^64. So `src` is the stride of the innermost loop, and that of a dim is what one more of it adds to
+ * dim.n more of the loop inside. That is two multiplications a side and dim; with remainders it was five. */
+typedef struct ldg_cargo_nest { int64_t src, dst; ldg_cargo_dim dim[LDG_CARGO_DIMS]; } ldg_cargo_nest;
 
-/* Items `extent` bytes apart, of item.n packed bytes each; image NULL: the side is its stream. */
+/* A transpose: `n` units along dim[0], at which the source is dense, and along dim[1]; the divisors of these two are of squares, those of
+ * further dims of iterations, all of fewer than 2^31; strides are those of the loops. */
+typedef struct ldg_cargo_grid { int64_t n[2]; ldg_cargo_dim dim[LDG_CARGO_DIMS]; } ldg_cargo_grid;
+
+/* Items `extent` bytes apart, of item.n packed bytes each, all 0 where there is one; image NULL: the side is its stream. */
 typedef struct ldg_cargo_side { const int64_t *image; ldg_divisor item; int64_t extent; } ldg_cargo_side;
 /* Unit 0 is at stream byte `from`. */
 typedef struct ldg_cargo_trees { ldg_cargo_side side[2]; int64_t from; } ldg_cargo_trees;
 
-/* A kernel each. NARROW: a nest of fewer than 2^31 units, counted in 32 bits; WIDE: any nest. */
+/* A kernel each. NARROW: a nest of fewer than 2^31 units, and of strides in it, all of 32 bits; WIDE: any nest. */
 enum { LDG_FORM_NARROW, LDG_FORM_WIDE, LDG_FORM_TREES, LDG_FORMS };
 
 typedef struct ldg_cargo {
@@ -34,9 +40,9 @@ typedef struct ldg_cargo {
   char *dst;
   int32_t form, word;     /* bytes of a load or store: 1, 2, 4, 8, 16 */
   int32_t unit;           /* bytes: the word's, or the element's, which words divide */
-  int32_t nd;             /* dims of a nest */
+  int32_t nd;             /* dims of a nest or grid */
   int32_t op, elem;       /* lading_op, lading_elem; LADING_REPLACE moves words */
-  union { ldg_cargo_nest nest; ldg_cargo_trees trees; } as;
+  union { ldg_cargo_nest nest; ldg_cargo_grid grid; ldg_cargo_trees trees; } as;
 } ldg_cargo;
 
 /* The argument of the kernels. Tile t of the launch is tile t - first of the last cargo whose first <= t. Tiles of units are what
@@ -51,7 +57,7 @@ typedef struct ldg_cargo_args { int64_t tiles, n; ldg_cargo cargo[LDG_CARGO_OWN]
  * LDG_TILE units: the search for its cargo, the 400 bytes of that, two barriers and a count are shared by more than one KiB. Tile t is cargo i's when
  * start[i].first <= t, i the last such; whoever is done with a tile takes it off its request's `left`, and the last one writes the
  * request's id to its word. */
-#define LDG_FUSED_PARTS(unit) ((unit) < 4 ? 4 / (unit) : 1) /* units of 1, 2, or 4 bytes and more */
+#define LDG_FUSED_PARTS(unit) ((unit) == 1 ? 4 : (unit) == 2 ? 2 : 1)
 enum { LDG_FUSED_REQUESTS = 64, LDG_FUSED_CARGOS = 128, LDG_FUSED_PAGES = 16 };
 typedef struct ldg_fused_end { uint64_t *word; uint64_t id; uint32_t left, pad; } ldg_fused_end; /* word NULL: nobody asks */
 typedef struct ldg_fused_start { int64_t first, end; } ldg_fused_start;                          /* tile; index of its request's end */

@@ -60,15 +60,18 @@
   DRIVER(ipc_get, "cuIpcGetMemHandle", "hipIpcGetMemHandle", (void *, void *))                                                     \
   DRIVER(ipc_open, "cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle", (void **, driver_ipc, unsigned))                                \
   DRIVER(ipc_close, "cuIpcCloseMemHandle", "hipIpcCloseMemHandle", (void *))                                                       \
-  DRIVER(create, "cuMemCreate", NULL, (void **, size_t, const driver_piece *, unsigned long long))                                   \
-  DRIVER(release_piece, "cuMemRelease", NULL, (void *))                                                                            \
-  DRIVER(export_piece, "cuMemExportToShareableHandle", NULL, (void *, void *, int, unsigned long long))                            \
-  DRIVER(import_piece, "cuMemImportFromShareableHandle", NULL, (void **, void *, int))                                             \
-  DRIVER(reserve, "cuMemAddressReserve", NULL, (void **, size_t, size_t, void *, unsigned long long))                              \
-  DRIVER(unreserve, "cuMemAddressFree", NULL, (void *, size_t))                                                                    \
-  DRIVER(map, "cuMemMap", NULL, (void *, size_t, size_t, void *, unsigned long long))                                              \
-  DRIVER(unmap, "cuMemUnmap", NULL, (void *, size_t))                                                                              \
-  DRIVER(access, "cuMemSetAccess", NULL, (void *, size_t, const driver_access *, size_t))                                          \
+  DRIVER(create, "cuMemCreate", "hipMemCreate", (void **, size_t, const driver_piece *, unsigned long long))                                   \
+  DRIVER(release_piece, "cuMemRelease", "hipMemRelease", (void *))                                                                            \
+  DRIVER(export_piece, "cuMemExportToShareableHandle", "hipMemExportToShareableHandle", (void *, void *, int, unsigned long long))                            \
+  DRIVER(import_piece, "cuMemImportFromShareableHandle", "hipMemImportFromShareableHandle", (void **, void *, int))                                             \
+  DRIVER(reserve, "cuMemAddressReserve", "hipMemAddressReserve", (void **, size_t, size_t, void *, unsigned long long))                              \
+  DRIVER(unreserve, "cuMemAddressFree", "hipMemAddressFree", (void *, size_t))                                                                    \
+  DRIVER(map, "cuMemMap", "hipMemMap", (void *, size_t, size_t, void *, unsigned long long))                                              \
+  DRIVER(unmap, "cuMemUnmap", "hipMemUnmap", (void *, size_t))                                                                              \
+  DRIVER(access, "cuMemSetAccess", "hipMemSetAccess", (void *, size_t, const driver_access *, size_t))                                          \
+  DRIVER(pool, "cuMemPoolCreate", "hipMemPoolCreate", (void **, const driver_pool *))                                                \
+  DRIVER(pool_free, "cuMemPoolDestroy", "hipMemPoolDestroy", (void *))                                                             \
+  DRIVER(alloc_of, "cuMemAllocFromPoolAsync", "hipMallocFromPoolAsync", (void **, size_t, void *, void *))                         \
   DRIVER(attribute, "cuPointerGetAttribute", "hipPointerGetAttribute", (void *, int, void *))                                      \
   DRIVER(range, "cuMemGetAddressRange_v2", "hipMemGetAddressRange", (void **, size_t *, void *))
 
@@ -78,8 +81,9 @@ typedef struct driver_side2 { size_t x, y; int kind; const void *host; const voi
 typedef struct driver_box2 { driver_side2 src, dst; size_t width, height; } driver_box2;
 typedef struct driver_side3 { size_t x, y, z, lod; int kind; const void *host; const void *device; void *array, *reserved; size_t pitch, height; } driver_side3;
 typedef struct driver_box3 { driver_side3 src, dst; size_t width, height, depth; } driver_box3;
-/* CUDA's CUmemAllocationProp and CUmemAccessDesc. */
+/* CUmemAllocationProp and CUmemAccessDesc; HIP has the same. */
 typedef struct driver_piece { int type, handles, place, device; void *security; unsigned char flags[8]; } driver_piece;
+typedef struct driver_pool { int type, handles, place, device; void *security; unsigned char rest[64]; } driver_pool; /* CUmemPoolProps */
 typedef struct driver_access { int place, device, flags; } driver_access;
 typedef struct driver_ipc { unsigned char bytes[64]; } driver_ipc;
 #define DRIVER_POINTER(name, cuda, hip, params) int (*name) params;

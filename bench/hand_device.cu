@@ -52,6 +52,22 @@ LDG_KERNEL(hand_lengths, hand_device_args) {
   for (uint32_t i = LDG_TID; i < n; i += LDG_BLOCK_DIM) hand_element(a, m + (int64_t)i * a->width, s + (int64_t)i * a->width);
 }
 
+/* Records whose fields are compiled in (hand.c has them as structs): one thread an element of the widest type that their fields and the
+ * stream have in common; `e` is which of the record's `count`. */
+#define HAND_RECORD(name, T, count, place)                                                     \
+  LDG_KERNEL(hand_##name, hand_device_args) {                                                  \
+    const uint32_t i = LDG_BID * LDG_BLOCK_DIM + LDG_TID, e = i % (count);                     \
+    if (i >= a->elements) return;                                                              \
+    char *m = a->mem + (int64_t)(i / (count)) * a->stride[0] + (place), *s = a->packed + (int64_t)i * (int64_t)sizeof(T); \
+    HAND_MOVE(T, a, m, s);                                                                     \
+  }
+HAND_RECORD(gap400, uint32_t, 100, e == 0 ? 0 : e < 91 ? 8 + (e - 1) / 10 * 44 + (e - 1) % 10 * 4 : 40 + 4 * e)
+HAND_RECORD(merged17, uint8_t, 17, e)
+HAND_RECORD(int_double_char, uint8_t, 13, e < 4 ? e : e + 4)
+HAND_RECORD(particle, uint8_t, 51, e < 43 ? e : e + 5)
+HAND_RECORD(shorts8, uint16_t, 8, 4 * e)
+HAND_RECORD(swapped, uint32_t, 4, e < 2 ? 8 + 4 * e : e == 2 ? 0 : 20)
+
 /* What a launch costs. */
 LDG_KERNEL(hand_nothing, hand_device_args) {
   if (a->elements) LDG_STORE(uint8_t, a->packed, 0);

@@ -42,11 +42,12 @@ static const char *image_of(const char *backend) {
 }
 
 static bool load_hand(device *on) {
-  static const char *const names[HAND_KERNELS] = { "ldg_d_hand_loops", "ldg_d_hand_rows", "ldg_d_hand_list", "ldg_d_hand_lengths", "ldg_d_hand_nothing" };
+  static const char *const names[] = { "ldg_d_hand_loops", "ldg_d_hand_rows", "ldg_d_hand_list", "ldg_d_hand_lengths", "ldg_d_hand_nothing" };
   const char *image = image_of(on->backend);
   if (!image) return true;
   bool ok = on->d->load(&on->module, image) == 0;
-  for (int i = 0; ok && i < HAND_KERNELS; i++) ok = on->d->function(&on->kernel[i], on->module, names[i]) == 0;
+  for (int i = 0; ok && i < HAND_KERNELS; i++)
+    ok = on->d->function(&on->kernel[i], on->module, i < HAND_RECORDS ? names[i] : hand_records[i - HAND_RECORDS].kernel) == 0;
   return ok;
 }
 

@@ -26,6 +26,26 @@ static int by_lading(const device_run *r, char *mem, char *packed) {
 
 /* ---- by hand ---- */
 
+#define RECORD(name, width) { #name, "ldg_d_hand_" #name, width }
+const struct hand_record hand_records[] = {
+  RECORD(gap400, 4), RECORD(merged17, 1), RECORD(int_double_char, 1), RECORD(particle, 1), RECORD(shorts8, 2), RECORD(swapped, 4),
+};
+
+static int record_of(const hand_part *p) {
+  int i = HAND_KERNELS - HAND_RECORDS - 1;
+  while (i >= 0 && strcmp(hand_records[i].name, p->record)) i--;
+  return i;
+}
+/* Bytes of what one thread moves; 0: nobody wrote a kernel for that. Where elements are not aligned, loops take parts of them; records and lists do not. */
+static int64_t width_of(const device_run *r, const hand_part *p) {
+  const int i = p->record[0] ? record_of(p) : -1;
+  const int64_t own = !p->record[0] ? p->width : i < 0 ? 0 : hand_records[i].width;
+  int64_t bits = r->p->shift | (r->p->lo + p->off) | p->pos | own, w = own;
+  for (int k = 0; k < p->depth; k++) bits |= p->stride[k];
+  while (w > 1 && bits % w) w /= 2;
+  return w == own || !(p->record[0] || p->at) ? w : 0;
+}
+
 static int launch(const device *on, int kernel, int64_t grid, hand_device_args *a) {
   void *params[] = { a };
   return on->d->launch(on->kernel[kernel], (unsigned)grid, 1, 1, BLOCK, 1, 1, 0, on->stream, params, NULL);
@@ -61,11 +81,12 @@ bool device_lists_upload(device_run *r) {
 }
 
 static int hand_part_launch(const device_run *r, const hand_part *p, const int32_t *lists, char *mem, char *packed) {
-  const int64_t elements = p->bytes / p->width;
-  hand_device_args a = { .mem = mem + p->off, .packed = packed + p->pos, .unpack = r->dir == LDG_UNPACK, .width = (uint32_t)p->width,
-                         .depth = (uint32_t)p->depth, .run = (uint32_t)(p->run ? p->run : p->cell), .elements = (uint32_t)elements, .at = lists };
+  const int64_t width = width_of(r, p), elements = p->bytes / width, split = p->record[0] ? 1 : p->width / width;
+  hand_device_args a = { .mem = mem + p->off, .packed = packed + p->pos, .unpack = r->dir == LDG_UNPACK, .width = (uint32_t)width,
+                         .depth = (uint32_t)p->depth, .run = (uint32_t)((p->run ? p->run : p->cell) * split), .elements = (uint32_t)elements, .at = lists };
   for (int i = 0; i < p->depth; i++) a.n[i] = (uint32_t)p->n[i], a.stride[i] = p->stride[i];
   const int64_t blocks = (elements + BLOCK - 1) / BLOCK;
+  if (p->record[0]) return launch(r->on, HAND_RECORDS + record_of(p), blocks, &a);
   if (p->len) {
     a.len = lists + p->entries, a.pos = lists + 2 * p->entries;
     return launch(r->on, HAND_LENGTHS, p->entries, &a);
@@ -83,14 +104,15 @@ static int by_hand(const device_run *r, char *mem, char *packed) {
   return err;
 }
 
-/* A person's kernel counts in 32 bits and moves aligned elements; structs with compiled-in fields have no kernel here. */
+/* A person's kernel counts in 32 bits. */
 static bool hand_can(const device_run *r) {
   const hand *h = r->p->hand;
   if (!h || !r->on->module || !r->p->size) return false;
   for (int i = 0; i < h->n; i++) {
     const hand_part *p = &h->part[i];
-    bool ok = !p->record[0] && p->bytes / p->width < UINT32_MAX - BLOCK && !(r->p->shift % p->width) && !((r->p->lo + p->off) % p->width) && !(p->pos % p->width);
-    for (int k = 0; k < p->depth; k++) ok = ok && !(p->stride[k] % p->width) && p->n[k] < UINT32_MAX;
+    const int64_t w = width_of(r, p);
+    bool ok = w && p->bytes / w < UINT32_MAX - BLOCK;
+    for (int k = 0; k < p->depth; k++) ok = ok && p->n[k] < UINT32_MAX;
     if (!ok || !p->bytes) return false;
   }
   return true;

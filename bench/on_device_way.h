@@ -5,7 +5,8 @@
 #include "on_device.h"
 #include "driver.h"
 
-enum { HAND_LOOPS, HAND_ROWS, HAND_LIST, HAND_LENGTHS, HAND_NOTHING, HAND_KERNELS };
+enum { HAND_LOOPS, HAND_ROWS, HAND_LIST, HAND_LENGTHS, HAND_NOTHING, HAND_RECORDS, HAND_KERNELS = HAND_RECORDS + 6 };
+extern const struct hand_record { const char *name, *kernel; int width; } hand_records[HAND_KERNELS - HAND_RECORDS];
 
 extern const char *const device_way_names[], *const device_where_names[];
 

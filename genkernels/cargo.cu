@@ -16,41 +16,60 @@ LDG_TILES(reduce, ldg_dev_reduce_tile)
 
 /* ---- transpose: a square is read along dim[0] and written along dim[1] ---- */
 
-typedef struct ldg_square { int64_t i, j; const char *src; char *dst; } ldg_square; /* in units; where dims 0 and 1 begin */
+typedef struct ldg_square { int64_t i, j; const char *src; char *dst; } ldg_square; /* first units; where dims 0 and 1 begin */
 
-LDG_DEVICE ldg_square ldg_dev_square(const ldg_cargo *c, int64_t t) {
-  const ldg_cargo_dim *dim = c->as.nest.dim;
-  const int64_t across = (dim[0].n.n - 1) / LDG_SQUARE + 1, down = (dim[1].n.n - 1) / LDG_SQUARE + 1;
-  int64_t up = t / across / down;
-  ldg_square s = { t % across * LDG_SQUARE, t / across % down * LDG_SQUARE, c->src, c->dst };
+LDG_DEVICE uint32_t ldg_dev_digit(uint32_t *t, const ldg_divisor *d) {
+  const uint32_t up = ldg_dev_over_narrow(*t, d), digit = *t - up * (uint32_t)d->n;
+  *t = up;
+  return digit;
+}
+
+LDG_DEVICE int ldg_dev_least(int64_t left) { return left < LDG_SQUARE ? (int)left : LDG_SQUARE; } /* what is there of a side */
+
+LDG_DEVICE ldg_square ldg_dev_square(const ldg_cargo *c, uint32_t t) {
+  const ldg_cargo_dim *dim = c->as.grid.dim;
+  ldg_square s = { 0, 0, c->src, c->dst };
+  s.i = (int64_t)ldg_dev_digit(&t, &dim[0].n) * LDG_SQUARE, s.j = (int64_t)ldg_dev_digit(&t, &dim[1].n) * LDG_SQUARE;
+  LDG_UNROLL(1)
   for (int k = 2; k < c->nd; k++) {
-    const int64_t i = up % dim[k].n.n;
-    up /= dim[k].n.n;
+    const int64_t i = ldg_dev_digit(&t, &dim[k].n);
     s.src += i * dim[k].src, s.dst += i * dim[k].dst;
   }
   return s;
 }
 
-/* Rows of the square lie one unit further apart than they are long, so that columns are spread over the banks. */
+/* Rows of the square lie one unit further apart than they are long, so that columns are spread over the banks. A thread has LDG_LINES
+ * units each way, all of them read before the first is written. */
+#define LDG_LINES 4
+#define LDG_STEP (LDG_SQUARE / LDG_LINES)
 #define LDG_TRANSPOSE(T)                                                                                        \
   do {                                                                                                          \
-    T *const in = (T *)square;                                                                                  \
-    for (int64_t j = LDG_TID / LDG_SQUARE, i = LDG_TID % LDG_SQUARE; j < LDG_SQUARE; j += LDG_BLOCK_DIM / LDG_SQUARE) \
-      if (s.i + i < dim[0].n.n && s.j + j < dim[1].n.n)                                                         \
-        in[j * (LDG_SQUARE + 1) + i] = LDG_LOAD(T, s.src + (s.i + i) * dim[0].src + (s.j + j) * dim[1].src);    \
+    T *const in = (T *)square, v[LDG_LINES] = {}; /* what is set takes half the registers of what is not */       \
+    const char *from = s.src + (s.i + x) * dim[0].src + (s.j + y) * dim[1].src;                                 \
+    char *to = s.dst + (s.i + y) * dim[0].dst + (s.j + x) * dim[1].dst;                                         \
+    LDG_UNROLL(4)                                                                                               \
+    for (int k = 0; k < LDG_LINES; k++)                                                                         \
+      if (x < across && y + k * LDG_STEP < down) v[k] = LDG_LOAD(T, from + k * LDG_STEP * dim[1].src);          \
+    LDG_UNROLL(4)                                                                                               \
+    for (int k = 0; k < LDG_LINES; k++)                                                                         \
+      if (x < across && y + k * LDG_STEP < down) in[(y + k * LDG_STEP) * (LDG_SQUARE + 1) + x] = v[k];          \
     LDG_SYNC();                                                                                                 \
-    for (int64_t i = LDG_TID / LDG_SQUARE, j = LDG_TID % LDG_SQUARE; i < LDG_SQUARE; i += LDG_BLOCK_DIM / LDG_SQUARE) \
-      if (s.i + i < dim[0].n.n && s.j + j < dim[1].n.n)                                                         \
-        LDG_STORE(T, s.dst + (s.i + i) * dim[0].dst + (s.j + j) * dim[1].dst, in[j * (LDG_SQUARE + 1) + i]);    \
+    LDG_UNROLL(4)                                                                                               \
+    for (int k = 0; k < LDG_LINES; k++)                                                                         \
+      if (x < down && y + k * LDG_STEP < across)                                                                \
+        LDG_STORE(T, to + k * LDG_STEP * dim[0].dst, in[x * (LDG_SQUARE + 1) + y + k * LDG_STEP]);              \
     LDG_SYNC();                                                                                                 \
   } while (0)
 
+/* By blocks of LDG_BLOCK_MAX threads. */
 LDG_KERNEL(transpose, ldg_cargo_args) {
   LDG_SHARED(ldg_word16, square, LDG_SQUARE * (LDG_SQUARE + 1));
   const ldg_cargo *c = &a->cargo[0];
-  const ldg_cargo_dim *dim = c->as.nest.dim;
+  const ldg_cargo_dim *dim = c->as.grid.dim;
+  const int x = (int)(LDG_TID % LDG_SQUARE), y = (int)(LDG_TID / LDG_SQUARE);
   for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) {
-    const ldg_square s = ldg_dev_square(c, t);
+    const ldg_square s = ldg_dev_square(c, (uint32_t)t);
+    const int across = ldg_dev_least(c->as.grid.n[0] - s.i), down = ldg_dev_least(c->as.grid.n[1] - s.j);
     switch (c->word) {
     case 16: LDG_TRANSPOSE(ldg_word16); break;
     case 8: LDG_TRANSPOSE(uint64_t); break;
@@ -64,11 +83,11 @@ LDG_KERNEL(transpose, ldg_cargo_args) {
 /* ---- fused: tiles of many requests; the last tile of a request says so ---- */
 
 /* The last cargo that starts at or before the tile. */
-LDG_DEVICE int64_t ldg_dev_fused_cargo(const ldg_fused_args *a, int64_t t) {
-  int64_t lo = 0;
-  for (int64_t n = a->n; n > 1;) {
-    const int64_t half = n / 2;
-    if (LDG_LOAD(int64_t, &a->page->start[lo + half].first) <= t) lo += half;
+LDG_DEVICE int ldg_dev_fused_cargo(const ldg_fused_args *a, uint32_t t) {
+  int lo = 0;
+  for (int n = (int)a->n; n > 1;) {
+    const int half = n / 2;
+    if (LDG_LOAD(int64_t, &a->page->start[lo + half].first) <= (int64_t)t) lo += half;
     n -= half;
   }
   return lo;
@@ -78,7 +97,7 @@ LDG_DEVICE void ldg_dev_any_tile(const ldg_cargo *c, int64_t t, bool reduces) {
   if (reduces && c->op != LADING_REPLACE) ldg_dev_reduce_tile(c, t);
   else if (c->form == LDG_FORM_NARROW) ldg_dev_tile_narrow(c, t);
   else if (c->form == LDG_FORM_WIDE) ldg_dev_tile_wide(c, t);
-  else ldg_dev_tile_tree(c, t); /* one word at a time: with four all kinds of requests would have 64 registers a thread, not 40 (sm_90) */
+  else ldg_dev_tile_tree(c, t); /* one word at a time: with two all kinds of requests would have 60 registers a thread, not 40 (sm_90), and 4 blocks a multiprocessor, not 6 */
 }
 
 /* By one thread, when the whole block has written its tile. The fence puts that before the count, and whoever counts to the end
@@ -92,19 +111,19 @@ LDG_DEVICE void ldg_dev_fused_end(ldg_fused_end *e) {
 
 LDG_DEVICE void ldg_dev_fused(const ldg_fused_args *a, bool reduces) {
   LDG_SHARED(ldg_cargo, c, 1); /* read once, by all */
-  for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) {
-    const int64_t i = ldg_dev_fused_cargo(a, t);
+  for (uint32_t t = LDG_BID; t < (uint32_t)a->tiles; t += LDG_GRID_DIM) { /* 4 KiB and more each: there is no memory for 2^32 */
+    const int i = ldg_dev_fused_cargo(a, t);
     for (uint32_t k = LDG_TID; k < sizeof(ldg_cargo) / 8; k += LDG_BLOCK_DIM)
       ((uint64_t *)c)[k] = LDG_LOAD(uint64_t, (const uint64_t *)&a->page->cargo[i] + k);
     LDG_SYNC();
     LDG_UNROLL(1) /* what does not change is read anew, too: nothing of it takes a register, and 40 of them are few enough for 6 blocks */
     for (int32_t k = 0; k < LDG_FUSED_PARTS(c->unit); k++)
-      ldg_dev_any_tile(c, (t - LDG_LOAD(int64_t, &a->page->start[i].first)) * LDG_FUSED_PARTS(c->unit) + k, reduces);
+      ldg_dev_any_tile(c, ((int64_t)t - LDG_LOAD(int64_t, &a->page->start[i].first)) * LDG_FUSED_PARTS(c->unit) + k, reduces);
     LDG_SYNC();
     if (LDG_TID == 0) ldg_dev_fused_end(&a->page->end[LDG_LOAD(int64_t, &a->page->start[i].end)]);
   }
 }
 
 /* Without reductions it takes 40 registers a thread rather than 64 (ptxas of CUDA 13 for sm_90). */
-LDG_KERNEL(fused, ldg_fused_args) { ldg_dev_fused(a, false); }
+LDG_KERNEL_BESIDE(fused, ldg_fused_args, 6) { ldg_dev_fused(a, false); }
 LDG_KERNEL(fused_reduce, ldg_fused_args) { ldg_dev_fused(a, true); }

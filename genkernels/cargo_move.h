@@ -5,34 +5,48 @@
 #include "device.h"
 #include "cargo.h"
 
-typedef struct ldg_pair { const char *src; char *dst; } ldg_pair;
+typedef struct ldg_pair { uint64_t src, dst; } ldg_pair; /* addresses: sums of them may pass through what is none */
 
 LDG_DEVICE int64_t ldg_dev_over(int64_t x, const ldg_divisor *d) {
   return d->magic ? (int64_t)(ldg_dev_mulhi64((uint64_t)x, d->magic) >> d->shift) : x;
 }
 LDG_DEVICE uint32_t ldg_dev_over_narrow(uint32_t x, const ldg_divisor *d) {
-  return d->magic ? (uint32_t)((uint64_t)x * (uint32_t)d->magic >> 32) >> d->shift : x;
+  return d->magic ? ldg_dev_mulhi32(x, (uint32_t)d->magic) >> (uint32_t)d->shift : x;
 }
+/* By more than 1. */
+LDG_DEVICE uint64_t ldg_dev_by(uint64_t x, const ldg_divisor *d) { return ldg_dev_mulhi64(x, d->magic) >> d->shift; }
+LDG_DEVICE uint32_t ldg_dev_by_narrow(uint32_t x, const ldg_divisor *d) { return ldg_dev_mulhi32(x, (uint32_t)d->magic) >> (uint32_t)d->shift; }
 
-/* ---- nests: the digits of the unit's number, from the inside out ---- */
+/* ---- nests: n units, `step` apart, from x on; a dim is read once for all of them ---- */
 
-#define LDG_NEST_PAIR(name, T, over)                                                                  \
-  LDG_DEVICE ldg_pair name(const ldg_cargo *c, T x) {                                                 \
+LDG_DEVICE uint64_t ldg_dev_address(const void *p) { return (uint64_t)(uintptr_t)p; }
+
+/* up: quotients; MAD(n, stride, place): place + n * stride, modulo 2^64. */
+#define LDG_NEST_PAIRS(name, T, over, MAD, count)                                                     \
+  LDG_DEVICE void name(const ldg_cargo *c, T x, T step, ldg_pair *p) {                                \
     const ldg_cargo_nest *n = &c->as.nest;                                                            \
-    T up = over(x, &n->block);                                                                        \
-    const int64_t in = (int64_t)(x - up * (T)n->block.n) * c->unit;                                   \
-    int64_t src = in, dst = in;                                                                       \
-    LDG_UNROLL(1)                                                                                     \
-    for (int k = 0; k < c->nd - 1; k++) {                                                             \
-      const T next = over(up, &n->dim[k].n), i = up - next * (T)n->dim[k].n.n;                        \
-      src += (int64_t)i * n->dim[k].src, dst += (int64_t)i * n->dim[k].dst;                           \
-      up = next;                                                                                      \
+    T up[count];                                                                                      \
+    LDG_UNROLL(4)                                                                                     \
+    for (int i = 0; i < count; i++) {                                                                 \
+      up[i] = x + (T)i * step;                                                                        \
+      p[i].src = MAD(up[i], n->src, ldg_dev_address(c->src)), p[i].dst = MAD(up[i], n->dst, ldg_dev_address(c->dst)); \
     }                                                                                                 \
-    const ldg_pair p = { c->src + src + (int64_t)up * n->dim[c->nd - 1].src, c->dst + dst + (int64_t)up * n->dim[c->nd - 1].dst }; \
-    return p;                                                                                         \
+    LDG_UNROLL(1)                                                                                     \
+    for (int k = 0; k < c->nd; k++) {                                                                 \
+      const ldg_cargo_dim *d = &n->dim[k];                                                            \
+      LDG_UNROLL(4)                                                                                   \
+      for (int i = 0; i < count; i++) {                                                               \
+        up[i] = over(up[i], &d->n);                                                                   \
+        p[i].src = MAD(up[i], d->src, p[i].src), p[i].dst = MAD(up[i], d->dst, p[i].dst);             \
+      }                                                                                               \
+    }                                                                                                 \
   }
-LDG_NEST_PAIR(ldg_dev_wide, int64_t, ldg_dev_over)
-LDG_NEST_PAIR(ldg_dev_narrow, uint32_t, ldg_dev_over_narrow)
+#define LDG_MAD_NARROW(n, stride, place) ldg_dev_mad(n, (int32_t)(stride), place)
+#define LDG_MAD_WIDE(n, stride, place) ((place) + (uint64_t)(stride) * (n))
+LDG_NEST_PAIRS(ldg_dev_narrow_4, uint32_t, ldg_dev_by_narrow, LDG_MAD_NARROW, 4)
+LDG_NEST_PAIRS(ldg_dev_narrow_1, uint32_t, ldg_dev_by_narrow, LDG_MAD_NARROW, 1)
+LDG_NEST_PAIRS(ldg_dev_wide_2, uint64_t, ldg_dev_by, LDG_MAD_WIDE, 2)
+LDG_NEST_PAIRS(ldg_dev_wide_1, uint64_t, ldg_dev_by, LDG_MAD_WIDE, 1)
 
 /* ---- trees ---- */
 
@@ -91,7 +105,8 @@ LDG_DEVICE int64_t ldg_dev_seek(const ldg_cargo_side *s, int64_t byte) {
 /* Byte k of unit x. */
 LDG_DEVICE ldg_pair ldg_dev_trees(const ldg_cargo *c, int64_t x, int64_t k) {
   const int64_t byte = c->as.trees.from + x * c->unit + k;
-  const ldg_pair p = { c->src + ldg_dev_seek(&c->as.trees.side[0], byte), c->dst + ldg_dev_seek(&c->as.trees.side[1], byte) };
+  const ldg_pair p = { ldg_dev_address(c->src) + (uint64_t)ldg_dev_seek(&c->as.trees.side[0], byte),
+                       ldg_dev_address(c->dst) + (uint64_t)ldg_dev_seek(&c->as.trees.side[1], byte) };
   return p;
 }
 
@@ -102,9 +117,9 @@ LDG_DEVICE ldg_pair ldg_dev_trees(const ldg_cargo *c, int64_t x, int64_t k) {
   do {                                                                          \
     T v[n];                                                                     \
     LDG_UNROLL(4)                                                               \
-    for (int k = 0; k < n; k++) v[k] = LDG_LOAD(T, p[k].src);                   \
+    for (int k = 0; k < n; k++) v[k] = LDG_LOAD(T, ldg_dev_global(p[k].src));   \
     LDG_UNROLL(4)                                                               \
-    for (int k = 0; k < n; k++) LDG_STORE(T, p[k].dst, v[k]);                   \
+    for (int k = 0; k < n; k++) LDG_STORE(T, ldg_dev_global(p[k].dst), v[k]);   \
   } while (0)
 
 #define LDG_MOVE_PAIRS(name, n)                                                 \
@@ -122,38 +137,43 @@ LDG_MOVE_PAIRS(ldg_dev_move_2, 2)
 LDG_MOVE_PAIRS(ldg_dev_move_1, 1)
 
 /* n units, `step` apart, from x on: those that are there. A thread that is alone thus takes them in the order of the stream. */
-#define LDG_MOVE_SOME(name, find, n)                                            \
-  LDG_DEVICE void name(const ldg_cargo *c, int64_t x, int64_t step) {           \
+#define LDG_MOVE_SOME(name, T, find, n)                                         \
+  LDG_DEVICE void name(const ldg_cargo *c, T x, T step) {                       \
+    const T hi = (T)c->hi;                                                      \
     ldg_pair p[n];                                                              \
-    if (x + (n - 1) * step < c->hi) {                                           \
-      LDG_UNROLL(4)                                                             \
-      for (int k = 0; k < n; k++) p[k] = find(c, x + k * step);                 \
+    if (x + (n - 1) * step < hi) {                                              \
+      find##_##n(c, x, step, p);                                                \
       ldg_dev_move_##n(p, c->word);                                             \
       return;                                                                   \
     }                                                                           \
-    for (int k = 0; k < n && x < c->hi; k++, x += step) {                       \
-      p[0] = find(c, x);                                                        \
+    for (int k = 0; k < n && x < hi; k++, x += step) {                          \
+      find##_1(c, x, step, p);                                                  \
       ldg_dev_move_1(p, c->word);                                               \
     }                                                                           \
   }
 
-LDG_DEVICE ldg_pair ldg_dev_narrow_unit(const ldg_cargo *c, int64_t x) { return ldg_dev_narrow(c, (uint32_t)x); }
-LDG_DEVICE ldg_pair ldg_dev_tree_unit(const ldg_cargo *c, int64_t x) { return ldg_dev_trees(c, x, 0); }
-LDG_MOVE_SOME(ldg_dev_move_narrow, ldg_dev_narrow_unit, 4)
-LDG_MOVE_SOME(ldg_dev_move_wide, ldg_dev_wide, 2)
-LDG_MOVE_SOME(ldg_dev_move_trees, ldg_dev_tree_unit, 4)
-LDG_MOVE_SOME(ldg_dev_move_tree, ldg_dev_tree_unit, 1)
+#define LDG_TREE_PAIRS(name, count)                                             \
+  LDG_DEVICE void name(const ldg_cargo *c, int64_t x, int64_t step, ldg_pair *p) { \
+    LDG_UNROLL(4)                                                               \
+    for (int k = 0; k < count; k++) p[k] = ldg_dev_trees(c, x + k * step, 0);   \
+  }
+LDG_TREE_PAIRS(ldg_dev_trees_4, 4)
+LDG_TREE_PAIRS(ldg_dev_trees_1, 1)
+LDG_MOVE_SOME(ldg_dev_move_narrow, uint32_t, ldg_dev_narrow, 4)
+LDG_MOVE_SOME(ldg_dev_move_wide, uint64_t, ldg_dev_wide, 2)
+LDG_MOVE_SOME(ldg_dev_move_trees, int64_t, ldg_dev_trees, 4)
+LDG_MOVE_SOME(ldg_dev_move_tree, int64_t, ldg_dev_trees, 1)
 
 /* Tile t of the cargo; all threads of the block come here, and four times their number divides a tile. */
-#define LDG_MOVE_TILE(name, move, n)                                            \
+#define LDG_MOVE_TILE(name, T, move, n)                                         \
   LDG_DEVICE void name(const ldg_cargo *c, int64_t t) {                         \
-    const int64_t x = c->lo + t * LDG_TILE + LDG_TID, step = LDG_BLOCK_DIM;     \
-    for (int64_t i = 0; i < LDG_TILE; i += n * step) move(c, x + i, step);      \
+    const T x = (T)(c->lo + t * LDG_TILE) + LDG_TID, step = LDG_BLOCK_DIM;      \
+    for (T i = 0; i < LDG_TILE; i += n * step) move(c, x + i, step);            \
   }
-LDG_MOVE_TILE(ldg_dev_tile_narrow, ldg_dev_move_narrow, 4)
-LDG_MOVE_TILE(ldg_dev_tile_wide, ldg_dev_move_wide, 2)
-LDG_MOVE_TILE(ldg_dev_tile_trees, ldg_dev_move_trees, 4)
-LDG_MOVE_TILE(ldg_dev_tile_tree, ldg_dev_move_tree, 1)
+LDG_MOVE_TILE(ldg_dev_tile_narrow, uint32_t, ldg_dev_move_narrow, 4)
+LDG_MOVE_TILE(ldg_dev_tile_wide, uint64_t, ldg_dev_move_wide, 2)
+LDG_MOVE_TILE(ldg_dev_tile_trees, int64_t, ldg_dev_move_trees, 4)
+LDG_MOVE_TILE(ldg_dev_tile_tree, int64_t, ldg_dev_move_tree, 1)
 
 LDG_DEVICE const ldg_cargo *ldg_dev_cargo(const ldg_cargo_args *a, int64_t t) {
   int64_t i = 0;

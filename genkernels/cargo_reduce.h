@@ -66,12 +66,14 @@ LDG_DEVICE ldg_word16 ldg_dev_op(int op, int elem, ldg_word16 s, ldg_word16 d) {
 
 /* ---- words of 1 to 8 bytes ---- */
 
-LDG_DEVICE uint64_t ldg_dev_read(const char *p, int word) {
+LDG_DEVICE uint64_t ldg_dev_read(uint64_t at, int word) {
+  const char *p = ldg_dev_global(at);
   if (word == 8) return LDG_LOAD(uint64_t, p);
   if (word == 4) return LDG_LOAD(uint32_t, p);
   return word == 2 ? LDG_LOAD(uint16_t, p) : LDG_LOAD(uint8_t, p);
 }
-LDG_DEVICE void ldg_dev_write(char *p, int word, uint64_t v) {
+LDG_DEVICE void ldg_dev_write(uint64_t at, int word, uint64_t v) {
+  char *p = ldg_dev_global(at);
   if (word == 8) LDG_STORE(uint64_t, p, v);
   else if (word == 4) LDG_STORE(uint32_t, p, (uint32_t)v);
   else if (word == 2) LDG_STORE(uint16_t, p, (uint16_t)v);
@@ -85,13 +87,14 @@ LDG_DEVICE uint64_t ldg_dev_extract(const ldg_word16 *w, int byte) { return byte
 
 /* Byte k of unit x: in a tree every word of an element is somewhere else. */
 LDG_DEVICE ldg_pair ldg_dev_word_at(const ldg_cargo *c, int64_t x, ldg_pair unit, int k) {
-  const ldg_pair p = { unit.src + k, unit.dst + k };
+  const ldg_pair p = { unit.src + (uint64_t)k, unit.dst + (uint64_t)k };
   return c->form == LDG_FORM_TREES ? ldg_dev_trees(c, x, k) : p;
 }
 LDG_DEVICE ldg_pair ldg_dev_unit_at(const ldg_cargo *c, int64_t x) {
-  const ldg_pair none = { NULL, NULL };
-  if (c->form == LDG_FORM_NARROW) return ldg_dev_narrow(c, (uint32_t)x);
-  return c->form == LDG_FORM_WIDE ? ldg_dev_wide(c, x) : none;
+  ldg_pair p = { 0, 0 };
+  if (c->form == LDG_FORM_NARROW) ldg_dev_narrow_1(c, (uint32_t)x, 0, &p);
+  else if (c->form == LDG_FORM_WIDE) ldg_dev_wide_1(c, (uint64_t)x, 0, &p);
+  return p;
 }
 
 LDG_DEVICE void ldg_dev_reduce_unit(const ldg_cargo *c, int64_t x) {

@@ -5,7 +5,8 @@
  *       if (i < a->n) LDG_STORE(uint32_t, a->dst + 4 * i, a->value);
  *     }
  *
- * A kernel is launched with at most LDG_BLOCK_MAX threads a block, in one dimension. It knows nothing of warps. Buffers are read and
+ * A kernel is launched with at most LDG_BLOCK_MAX threads a block, in one dimension; LDG_KERNEL_BESIDE(name, args, blocks) has registers for so many
+ * blocks on an NVIDIA multiprocessor (../test/test_resources.py looks at all). It knows nothing of warps. Buffers are read and
  * written with LDG_LOAD and LDG_STORE alone: on a device plain accesses of that type, on the host checked ones (aligned? inside of
  * memory that a device may touch?). The host branch belongs to test/fake/, which runs the very same bodies: every thread of a block
  * must meet every LDG_SYNC() of its way, no thread may leave before the others meet one.
@@ -32,7 +33,7 @@
 #define __shared__ __attribute__((shared))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
-#define __launch_bounds__(n) __attribute__((amdgpu_flat_work_group_size(1, n)))
+#define __launch_bounds__(n, ...) __attribute__((amdgpu_flat_work_group_size(1, n)))
 #define __align__(n) __attribute__((aligned(n)))
 #endif
 
@@ -46,12 +47,15 @@
 #else
 #define LDG_PARAM(T) const __grid_constant__ T
 #endif
-#define LDG_KERNEL(name, args_struct)                                                                           \
+#define LDG_KERNEL_BOUND(name, args_struct, ...)                                                                \
   LDG_DEVICE void ldg_body_##name(const args_struct *a);                                                        \
-  extern "C" __global__ void __launch_bounds__(LDG_BLOCK_MAX) ldg_d_##name(LDG_PARAM(args_struct) args) {       \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__) ldg_d_##name(LDG_PARAM(args_struct) args) {         \
     ldg_body_##name(&args);                                                                                     \
   }                                                                                                             \
   LDG_DEVICE void ldg_body_##name(const args_struct *a)
+/* To say 1 block is not to say nothing: the compiler then takes as many registers as it likes. */
+#define LDG_KERNEL(name, args_struct) LDG_KERNEL_BOUND(name, args_struct, LDG_BLOCK_MAX)
+#define LDG_KERNEL_BESIDE(name, args_struct, blocks) LDG_KERNEL_BOUND(name, args_struct, LDG_BLOCK_MAX, blocks)
 
 #define LDG_SHARED(type, name, count) __shared__ type name[count]
 #define LDG_PRAGMA(text) _Pragma(#text)
@@ -76,6 +80,9 @@ LDG_DEVICE uint32_t ldg_dev_atomic_sub32(uint32_t *p, uint32_t n) { return __hip
 LDG_DEVICE void ldg_dev_fence(void) { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
 LDG_DEVICE void ldg_dev_fence_system(void) { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); } /* "": the scope of the system */
 LDG_DEVICE uint64_t ldg_dev_mulhi64(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b >> 64); } /* the upper half of a * b */
+LDG_DEVICE uint32_t ldg_dev_mulhi32(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
+LDG_DEVICE uint64_t ldg_dev_mad(uint32_t a, int32_t b, uint64_t c) { return c + (uint64_t)((int64_t)(int32_t)a * b); } /* a < 2^31 */
+LDG_DEVICE char *ldg_dev_global(uint64_t at) { return (char *)(__attribute__((address_space(1))) char *)at; } /* not of a block: what loads and stores are told */
 #else
 #define LDG_TID ((uint32_t)threadIdx.x)
 #define LDG_BID ((uint32_t)blockIdx.x)
@@ -87,6 +94,14 @@ LDG_DEVICE uint32_t ldg_dev_atomic_sub32(uint32_t *p, uint32_t n) { return atomi
 LDG_DEVICE void ldg_dev_fence(void) { __threadfence(); } /* for the other blocks */
 LDG_DEVICE void ldg_dev_fence_system(void) { __threadfence_system(); }
 LDG_DEVICE uint64_t ldg_dev_mulhi64(uint64_t a, uint64_t b) { return __umul64hi(a, b); }
+LDG_DEVICE uint32_t ldg_dev_mulhi32(uint32_t a, uint32_t b) { return __umulhi(a, b); }
+/* One instruction; of C, in a loop, the compiler makes six. */
+LDG_DEVICE uint64_t ldg_dev_mad(uint32_t a, int32_t b, uint64_t c) {
+  uint64_t r;
+  asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(r) : "r"(a), "r"(b), "l"(c));
+  return r;
+}
+LDG_DEVICE char *ldg_dev_global(uint64_t at) { return (char *)__cvta_global_to_generic(at); }
 #endif
 /* A word in pinned memory that the host polls: what was written before is seen by who sees the word. */
 LDG_DEVICE void ldg_dev_publish64(uint64_t *p, uint64_t v) { ldg_dev_fence_system(); *(volatile uint64_t *)p = v; }
@@ -113,6 +128,8 @@ void ldg_fake_fence(void);
     ldg_fake_register("ldg_d_" #name, sizeof(args_struct), ldg_d_##name);                                       \
   }                                                                                                             \
   static void ldg_body_##name(const args_struct *a)
+
+#define LDG_KERNEL_BESIDE(name, args_struct, blocks) LDG_KERNEL(name, args_struct)
 
 #define LDG_TID ldg_fake_here.tid
 #define LDG_BID ldg_fake_here.bid
@@ -143,6 +160,9 @@ LDG_DEVICE void ldg_dev_publish32(uint32_t *p, uint32_t v) {
   __atomic_store_n((uint32_t *)ldg_fake_touch(p, 4, 4, true), v, __ATOMIC_RELEASE);
 }
 LDG_DEVICE uint64_t ldg_dev_mulhi64(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b >> 64); }
+LDG_DEVICE uint32_t ldg_dev_mulhi32(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
+LDG_DEVICE uint64_t ldg_dev_mad(uint32_t a, int32_t b, uint64_t c) { return c + (uint64_t)((int64_t)(int32_t)a * b); }
+LDG_DEVICE char *ldg_dev_global(uint64_t at) { return (char *)(uintptr_t)at; }
 
 #endif
 

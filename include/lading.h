@@ -409,12 +409,17 @@ LADING_API int lading_wait(lading_queue *queue, lading_request request);
  * device, however often it is asked for, and in the process that exported it, that address itself. close: one for each open; what is not open
  * any more stays mapped until room is needed. The owner frees the memory after everybody closed it.
  *
- * Memory that was mapped from pieces (cuMemCreate, CUDA) is exported, each piece by itself, if it was made with handles for a fabric or for
+ * Memory that was mapped from pieces (cuMemCreate) is exported, each piece by itself, if it was made with handles for a fabric or for
  * POSIX descriptors; with both, for the fabric, where the owner may export for it: who opens it has to be of that fabric, too. Of descriptors
  * the library keeps one open for each of the last 64 places exported, until an export finds them unmapped: so long their memory is not given
  * back. Opening them takes the permission to trace the owner (pidfd_getfd, Linux 5.6), in the same pid namespace.
  *
- * ERR_UNSUPPORTED: memory that the driver does not export, such as of pools, or no such permission; ERR_FORMAT: no token; ERR_ARG: not
+ * So is memory of a pool that was made with handles for POSIX descriptors (cuMemPoolCreate), up to 5 GiB each: drivers were seen to crash beyond that.
+ * Its pool is imported once, and kept; the memory itself is let go by the last close, before which all work with it has to be done. Memory
+ * of a driver's own pools has no handles. HIP's runtimes tell of neither up to now, and those before 7.1 are not asked: all of this is then
+ * ERR_UNSUPPORTED there.
+ *
+ * ERR_UNSUPPORTED: memory that the driver does not export, such as of pools without handles, or no such permission; ERR_FORMAT: no token; ERR_ARG: not
  * open; ERR_DEVICE (also: the memory has gone, or its descriptor); ERR_NOMEM, ERR_SYSTEM. */
 typedef struct lading_ipc { unsigned char bytes[128]; } lading_ipc;
 LADING_API int lading_ipc_export(const void *device_ptr, lading_ipc *out);

@@ -33,6 +33,11 @@ ldg_model ldg_model_builtin(void) {
   return m;
 }
 
+bool ldg_model_assumes_devices(void) {
+  const ldg_model *m = ldg_model_get(), *b = builtin();
+  return m->launch == b->launch && !memcmp(m->kernel, b->kernel, sizeof b->kernel) && !memcmp(m->transfer, b->transfer, sizeof b->transfer);
+}
+
 static void find(void) {
   char path[1024];
   const char *why = "there is no folder for it";

@@ -68,6 +68,8 @@ const ldg_model *ldg_model_get(void);
 void ldg_model_use(const ldg_model *m);
 /* The built-in numbers, with this machine's cache sizes as levels. */
 ldg_model ldg_model_builtin(void);
+/* The rows of devices are the built-in ones, which nobody measured. */
+bool ldg_model_assumes_devices(void);
 
 double ldg_model_footprint(int level);
 double ldg_model_copy(int64_t bytes);

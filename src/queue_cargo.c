@@ -59,14 +59,40 @@ static ldg_cargo blank(const shipment *s) {
 
 /* ---- nests ---- */
 
+/* One more of a loop takes the place of `n` more of the one inside. Whoever counts in 32 bits comes to no second one of a longer loop. */
+static ldg_cargo_dim digit(ldg_dim inner, ldg_dim outer, bool narrow) {
+  const uint64_t n = (uint64_t)inner.n;
+  return (ldg_cargo_dim){ ldg_queue_divisor(narrow ? ldg_min(inner.n, INT32_MAX) : inner.n, narrow),
+                          (int64_t)((uint64_t)outer.src - n * (uint64_t)inner.src), (int64_t)((uint64_t)outer.dst - n * (uint64_t)inner.dst) };
+}
+
+/* Loops that run once have no digit. */
+static void nest_digits(ldg_cargo *c, const ldg_nest *n, bool narrow) {
+  ldg_dim inner = { n->block / c->unit, c->unit, c->unit };
+  ldg_cargo_nest *to = &c->as.nest;
+  c->nd = 0, to->src = to->dst = c->unit;
+  for (int k = 0; k < n->nd; k++) {
+    if (n->dim[k].n == 1) continue;
+    if (inner.n > 1) to->dim[c->nd++] = digit(inner, n->dim[k], narrow);
+    else to->src = n->dim[k].src, to->dst = n->dim[k].dst;
+    inner = n->dim[k];
+  }
+}
+
+static bool is_int32(int64_t x) { return x == (int32_t)x; }
+static bool is_near(const ldg_cargo *c) {
+  const ldg_cargo_nest *n = &c->as.nest;
+  bool yes = is_int32(n->src) && is_int32(n->dst);
+  for (int k = 0; k < c->nd; k++) yes = yes && is_int32(n->dim[k].src) && is_int32(n->dim[k].dst);
+  return yes;
+}
+
 /* Bytes [lo, hi) of the nest, with units of that many bytes and words that divide them. */
 static void nest_cargo(ldg_cargo *c, const ldg_nest *n, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
-  c->word = word, c->unit = (int32_t)unit, c->lo = lo / unit, c->hi = hi / unit, c->nd = n->nd;
-  const bool narrow = c->hi < INT32_MAX;
-  c->form = narrow ? LDG_FORM_NARROW : LDG_FORM_WIDE;
-  c->as.nest.block = ldg_queue_divisor(n->block / unit, narrow);
-  for (int k = 0; k < n->nd; k++)
-    c->as.nest.dim[k] = (ldg_cargo_dim){ ldg_queue_divisor(k < n->nd - 1 ? n->dim[k].n : 1, narrow), n->dim[k].src, n->dim[k].dst };
+  c->word = word, c->unit = (int32_t)unit, c->lo = lo / unit, c->hi = hi / unit;
+  nest_digits(c, n, true);
+  c->form = c->hi < INT32_MAX && is_near(c) ? LDG_FORM_NARROW : LDG_FORM_WIDE;
+  if (c->form == LDG_FORM_WIDE) nest_digits(c, n, false);
 }
 
 static uint64_t nest_bits(const ldg_nest *n) {
@@ -125,13 +151,13 @@ static bool is_transpose(const shipment *s, const ldg_cargo *c, const ldg_nest *
 }
 
 static int transpose(shipment *s, ldg_cargo c, const ldg_nest *n, int i, int j) {
-  int nd = 2;
-  int64_t all = n->block;
-  for (int k = 0; k < n->nd; k++) all *= n->dim[k].n;
-  nest_cargo(&c, n, (int32_t)n->block, n->block, 0, all);
+  ldg_cargo_grid *to = &c.as.grid;
+  c.word = c.unit = (int32_t)n->block, c.nd = 2;
   for (int k = 0; k < n->nd; k++) {
-    ldg_cargo_dim *d = &c.as.nest.dim[k == i ? 0 : k == j ? 1 : nd++];
-    *d = (ldg_cargo_dim){ { n->dim[k].n, 0, 0 }, n->dim[k].src, n->dim[k].dst }; /* divided by only once a square */
+    const ldg_dim d = n->dim[k];
+    const int at = k == i ? 0 : k == j ? 1 : c.nd++;
+    if (at < 2) to->n[at] = d.n;
+    to->dim[at] = (ldg_cargo_dim){ ldg_queue_divisor(at < 2 ? (d.n - 1) / LDG_SQUARE + 1 : d.n, true), d.src, d.dst };
   }
   return s->dev->transpose(s->lane, &c);
 }
@@ -193,7 +219,8 @@ static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
   else {
     const int e = image_of(s, s->work->plan[i], &to->image);
     if (e) return e;
-    to->item = ldg_queue_divisor(side->rep->size, false), to->extent = side->extent;
+    to->item = (ldg_divisor){ 0, 0, 0 }, to->extent = 0;
+    if (side->count > 1) to->item = ldg_queue_divisor(side->rep->size, false), to->extent = side->extent;
     *bits |= (uint64_t)ldg_layout_grain(s->work->plan[i]->layout) | (side->count > 1 ? (uint64_t)side->extent : 0);
   }
   if (i == LDG_SRC) c->src = base;

@@ -118,7 +118,7 @@ void ldg_queue_explain(const ldg_plan *p, int64_t count, ldg_text *t) {
   char why[100];
   int64_t bytes;
   if (!ldg_queue_has_device() || count < 1 || ldg_mul(count, p->size, &bytes) || bytes == 0) return;
-  ldg_text_add(t, "on a device: %s\n", how(&s, bytes));
+  ldg_text_add(t, "on a device: %s%s\n", how(&s, bytes), ldg_model_assumes_devices() ? "; its costs are assumed, not measured" : "");
   if (ldg_side_is_run(&s)) return;
   snprintf(why, sizeof why, "blocks are %lld B, %s", (long long)block_of(s.rep), gaps[stride_of(s.rep)]);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++)

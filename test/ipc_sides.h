@@ -4,8 +4,11 @@
 
 #include "random_types.h"
 #include "areas.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +65,31 @@ static inline int64_t count(const char *cuda, const char *hip) {
 }
 static inline int64_t opens(void) { return count("cuIpcOpenMemHandle", "hipIpcOpenMemHandle"); }
 static inline int64_t closes(void) { return count("cuIpcCloseMemHandle", "hipIpcCloseMemHandle"); }
+
+/* Whether one process may fetch descriptors of another one here: tried by the child. */
+static inline bool may_fetch(void) {
+  const int process = (int)syscall(SYS_pidfd_open, getppid(), 0), fd = (int)syscall(SYS_pidfd_getfd, process, 0, 0);
+  const bool yes = fd >= 0 || errno == EBADF;
+  if (fd >= 0) close(fd);
+  close(process);
+  return yes;
+}
+
+static inline int descriptors(void) {
+  int n = 0;
+  for (int fd = 0; fd < 1024; fd++) n += fcntl(fd, F_GETFD) >= 0;
+  return n;
+}
+static inline void no_more_than(int most) { /* what a real driver opens is its own business */
+  if (v.d->fake) ck_assert_int_le(descriptors(), most);
+}
+
+/* The next call of that name: without what names of a vendor begin with. */
+static inline void let_fail(const char *call, int with) {
+  char text[80];
+  snprintf(text, sizeof text, "fail %s%s 1 %d", strcmp(v.backend, "hip") ? "cu" : "hip", call, with);
+  devices_say(&v, text);
+}
 
 static inline lading_ipc exported(const void *at) {
   lading_ipc token;

@@ -2,7 +2,10 @@
  * reductions against the host's. The device is a real one, or the stand-in of test/fake. */
 #include "random_types.h"
 #include "areas.h"
+#include "build.h"
 #include <inttypes.h>
+
+#define OK(call) ck_assert_int_eq(call, 0)
 
 static devices v;
 
@@ -191,7 +194,7 @@ START_TEST(huge_streams) {
   rng r = rng_of(25);
   v = devices_open();
   static const char *const types[] = { "hvector(1099511627776,1,0,double)", "hvector(1048576,1,0,hvector(1048576,1,0,hindexed_block(1,[0,16,8],int)))" };
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < COUNT_OF(types); i++) {
     lading_type *t = parsed(types[i]);
     area *mem = area_of(0, LADING_MEM_DEVICE, 64), *packed = area_of(1, LADING_MEM_DEVICE, 8192);
     area_fill(mem, 1), area_fill(packed, 2);
@@ -207,6 +210,68 @@ START_TEST(huge_streams) {
     }
     lading_type_free(t);
   }
+  free_areas();
+  devices_close(&v);
+}
+END_TEST
+
+/* The start of a loop of 2^33 iterations: counted in 32 bits, and divided by what is not of 32 bits. */
+START_TEST(start_of_a_long_loop) {
+  enum { N = 6000 };
+  rng r = rng_of(26);
+  v = devices_open();
+  lading_type *t = parsed("hvector(3,1,8,hvector(8589934592,1,0,hindexed_block(2,[0,3],byte)))");
+  area *mem = area_of(0, LADING_MEM_DEVICE, 64), *packed = area_of(1, LADING_MEM_DEVICE, N);
+  char *want = malloc(N);
+  area_fill(mem, 1), area_fill(packed, 2);
+  OK(lading_pack(t, 1, mem->copy, want, 0, N));
+  put(&(lading_work){ .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .src = mem->at, .dst = packed->at, .hi = N }, &r);
+  area_pull(packed);
+  ck_assert(!memcmp(want, packed->copy, N));
+  free(want);
+  lading_type_free(t);
+  free_areas();
+  devices_close(&v);
+}
+END_TEST
+
+/* ---- few bytes that are far apart ---- */
+
+static int pull_block(void *to, int64_t off, int64_t pos, int64_t len) {
+  const struct { char *base, *out; } *at = to;
+  return v.d->to_host(at->out + pos, at->base + off, (size_t)len, v.stream);
+}
+
+/* Strides on both sides of what 32 bits hold, and of which only what is left of the inner loops is not. */
+START_TEST(far_apart) {
+  static const char *const types[] = {
+    "hvector(3,8,2147483647,byte)", "hvector(3,8,2147483648,byte)", "hvector(3,16,2147483664,byte)", "hvector(3,5,-2147483649,byte)",
+    "hvector(2,1,4294967296,hvector(3,7,11,byte))", "hvector(3,1,-2147483640,hvector(3,4,24,int))", "hvector(2,1,2147483700,hvector(2,1,2147483600,hvector(3,2,64,int)))",
+  };
+  const int64_t most = (int64_t)7 << 30;
+  rng r = rng_of(27);
+  void *far = NULL;
+  v = devices_open();
+  OK(v.d->alloc(&far, (size_t)most));
+  for (int i = 0; i < COUNT_OF(types); i++) {
+    lading_type *t = parsed(types[i]);
+    const lading_info f = info_of(t);
+    area *packed = area_of(0, LADING_MEM_DEVICE, f.size), *back = area_of(1, LADING_MEM_DEVICE, f.size);
+    ck_assert(f.true_extent <= most);
+    char *got = malloc((size_t)f.size), *base = at_offset(far, -f.true_lb);
+    const struct { char *base, *out; } at = { base, got };
+    area_fill(packed, (uint64_t)i + 1);
+    put(&(lading_work){ .kind = LADING_WORK_UNPACK, .dst_type = t, .dst_count = 1, .dst = base, .src = packed->at, .hi = f.size }, &r);
+    OK(ldg_rep_walk(t->rep, 0, f.size, pull_block, (void *)&at));
+    OK(v.d->sync(v.stream));
+    ck_assert_msg(!memcmp(got, packed->copy, (size_t)f.size), "unpack of %s", types[i]);
+    put(&(lading_work){ .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .src = base, .dst = back->at, .hi = f.size }, &r);
+    area_pull(back);
+    ck_assert_msg(!memcmp(back->copy, packed->copy, (size_t)f.size), "pack of %s", types[i]);
+    free(got);
+    lading_type_free(t);
+  }
+  OK(v.d->free(far));
   free_areas();
   devices_close(&v);
 }
@@ -284,5 +349,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("device", argc, argv, every_range, random_ranges, large_nests, copies, huge_streams, every_op);
+  return CHECK_MAIN("device", argc, argv, every_range, random_ranges, large_nests, copies, huge_streams, start_of_a_long_loop, far_apart, every_op);
 }

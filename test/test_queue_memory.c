@@ -279,33 +279,54 @@ END_TEST
 
 static const char *address_of(char *buf, const area *a, int64_t at) { return sprintf(buf, "%lld", (long long)(intptr_t)(a->at + at)), buf; }
 
+enum { PARTS = 5, LONG = 30, ALL = PARTS * LONG };
+
+/* Bytes at absolute addresses in memory of every kind, in that order. */
+typedef struct scattered { area part[PARTS]; lading_type *type; } scattered;
+
+static scattered scattered_new(const lading_memkind *kinds, int salt) {
+  scattered s;
+  char text[400], at[PARTS][24];
+  for (int i = 0; i < PARTS; i++) s.part[i] = area_new(&v, kinds[i], 64), area_fill(&s.part[i], (uint64_t)(salt + i)), address_of(at[i], &s.part[i], i);
+  snprintf(text, sizeof text, "hindexed([%d,%d,%d,%d,%d],[%s,%s,%s,%s,%s],byte)", LONG, LONG, LONG, LONG, LONG, at[0], at[1], at[2], at[3], at[4]);
+  s.type = parsed(text);
+  return s;
+}
+static void scattered_read(scattered *s, char *out) {
+  for (int i = 0; i < PARTS; i++) area_pull(&s->part[i]), memcpy(out + LONG * i, s->part[i].copy + i, LONG);
+}
+static void scattered_free(scattered *s) {
+  for (int i = 0; i < PARTS; i++) area_free(&s->part[i]);
+  lading_type_free(s->type);
+}
+
+static void run(lading_work w) {
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+}
+
 START_TEST(members_of_several_kinds) {
+  static const lading_memkind kinds[] = { LADING_MEM_DEVICE, LADING_MEM_HOST, LADING_MEM_MANAGED, LADING_MEM_HOST, LADING_MEM_PINNED },
+                              others[] = { LADING_MEM_HOST, LADING_MEM_MANAGED, LADING_MEM_PINNED, LADING_MEM_DEVICE, LADING_MEM_DEVICE };
   v = devices_open();
-  area part[4], packed = area_new(&v, LADING_MEM_DEVICE, 4 * 30);
-  char text[400], at[4][24], want[4 * 30];
-  static const lading_memkind kinds[] = { LADING_MEM_DEVICE, LADING_MEM_HOST, LADING_MEM_HOST, LADING_MEM_PINNED };
-  for (int i = 0; i < 4; i++) part[i] = area_new(&v, kinds[i], 64), area_fill(&part[i], (uint64_t)i), address_of(at[i], &part[i], i);
-  snprintf(text, sizeof text, "hindexed([30,30,30,30],[%s,%s,%s,%s],byte)", at[0], at[1], at[2], at[3]);
-  lading_type *t = parsed(text);
-  for (int i = 0; i < 4; i++) memcpy(want + 30 * i, part[i].copy + i, 30);
-  for (int64_t lo = 0; lo <= 120; lo += 17)
-    for (int64_t hi = lo; hi <= 120; hi += 13) {
-      const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .dst = packed.at, .lo = lo, .hi = hi };
-      OK(lading_enqueue(v.q, &w, NULL));
-      OK(lading_queue_sync(v.q));
+  scattered s = scattered_new(kinds, 0), d = scattered_new(others, PARTS);
+  area packed = area_new(&v, LADING_MEM_DEVICE, ALL);
+  char want[ALL], got[ALL];
+  scattered_read(&s, want);
+  for (int64_t lo = 0; lo <= ALL; lo += 17)
+    for (int64_t hi = lo; hi <= ALL; hi += 13) {
+      run((lading_work){ .kind = LADING_WORK_PACK, .src_type = s.type, .src_count = 1, .dst = packed.at, .lo = lo, .hi = hi });
       area_pull(&packed);
       ck_assert(!memcmp(packed.copy, want + lo, (size_t)(hi - lo)));
     }
+  run((lading_work){ .kind = LADING_WORK_COPY, .src_type = s.type, .src_count = 1, .dst_type = d.type, .dst_count = 1, .hi = ALL });
+  scattered_read(&d, got);
+  ck_assert(!memcmp(got, want, ALL));
   area_fill(&packed, 9);
-  const lading_work back = { .kind = LADING_WORK_UNPACK, .dst_type = t, .dst_count = 1, .src = packed.at, .hi = 120 };
-  OK(lading_enqueue(v.q, &back, NULL));
-  OK(lading_queue_sync(v.q));
-  for (int i = 0; i < 4; i++) {
-    area_pull(&part[i]);
-    ck_assert(!memcmp(part[i].copy + i, packed.copy + 30 * i, 30));
-    area_free(&part[i]);
-  }
-  lading_type_free(t);
+  run((lading_work){ .kind = LADING_WORK_UNPACK, .dst_type = s.type, .dst_count = 1, .src = packed.at, .hi = ALL });
+  scattered_read(&s, got);
+  ck_assert(!memcmp(got, packed.copy, ALL));
+  scattered_free(&s), scattered_free(&d);
   area_free(&packed);
   devices_close(&v);
 }

@@ -17,7 +17,8 @@ static int context_of(ldg_vendor *v, void *stream, void **context) {
 
 static ldg_vendor vendor = {
   .name = "cuda", .libraries = libraries, .image = ldg_cuda_image, .copy = copy, .context_of = context_of,
-  .fact_kind = 2, .fact_address = 3, .fact_managed = 8, .fact_device = 9, .fact_buffer = 7, .fact_exportable = 10, .fact_types = 14, .kind_host = 1, .kind_device = 2,
+  .fact_kind = 2, .fact_address = 3, .fact_managed = 8, .fact_device = 9, .fact_buffer = 7, .fact_exportable = 10, .fact_types = 14, .fact_pool = 17,
+  .kind_host = 1, .kind_device = 2,
   .names = {
     .init = "cuInit", .device_count = "cuDeviceGetCount", .device_get = "cuDeviceGet",
     .context_retain = "cuDevicePrimaryCtxRetain", .context_release = "cuDevicePrimaryCtxRelease_v2", .context_id = "cuCtxGetId",
@@ -35,6 +36,8 @@ static ldg_vendor vendor = {
     .piece_of = "cuMemRetainAllocationHandle", .piece_free = "cuMemRelease", .piece_export = "cuMemExportToShareableHandle",
     .piece_import = "cuMemImportFromShareableHandle", .space_take = "cuMemAddressReserve", .space_free = "cuMemAddressFree",
     .space_map = "cuMemMap", .space_unmap = "cuMemUnmap", .space_access = "cuMemSetAccess",
+    .pool_export = "cuMemPoolExportToShareableHandle", .pool_import = "cuMemPoolImportFromShareableHandle", .pool_free = "cuMemPoolDestroy",
+    .pool_access = "cuMemPoolSetAccess", .pool_share = "cuMemPoolExportPointer", .pool_take = "cuMemPoolImportPointer",
     .ipc_get = "cuIpcGetMemHandle", .ipc_open = "cuIpcOpenMemHandle_v2", .ipc_close = "cuIpcCloseMemHandle",
     .capture_begin = "cuStreamBeginCapture_v2", .capture_end = "cuStreamEndCapture", .graph_instantiate = "cuGraphInstantiateWithFlags",
     .graph_launch = "cuGraphLaunch", .graph_free = "cuGraphDestroy", .exec_free = "cuGraphExecDestroy",

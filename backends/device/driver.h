@@ -44,7 +44,8 @@ typedef uint64_t ldg_address;                                     /* CUdeviceptr
   F(ipc_open, (ldg_address *at, ldg_ipc_handle handle, unsigned flags)) \
   F(ipc_close, (ldg_address at))
 
-/* Not every driver has these. Pieces are memory without addresses (CUDA's virtual memory); of those functions all are used, or none. */
+/* Not every driver has these. Pieces are memory without addresses (virtual memory), pools are what stream-ordered memory is of; of the functions
+ * of either all are used, or none. */
 typedef struct ldg_access { int place, device, flags; } ldg_access;
 #define LDG_DRIVER_OPTIONAL(F) \
   F(thread_capture, (int *mode)) \
@@ -57,7 +58,13 @@ typedef struct ldg_access { int place, device, flags; } ldg_access;
   F(space_free, (ldg_address at, size_t bytes)) \
   F(space_map, (ldg_address at, size_t bytes, size_t offset, uint64_t piece, unsigned long long flags)) \
   F(space_unmap, (ldg_address at, size_t bytes)) \
-  F(space_access, (ldg_address at, size_t bytes, const ldg_access *who, size_t n))
+  F(space_access, (ldg_address at, size_t bytes, const ldg_access *who, size_t n)) \
+  F(pool_export, (void *out, void *pool, int type, unsigned long long flags)) \
+  F(pool_import, (void **pool, void *from, int type, unsigned long long flags)) \
+  F(pool_free, (void *pool)) \
+  F(pool_access, (void *pool, const ldg_access *who, size_t n)) \
+  F(pool_share, (ldg_ipc_handle *out, ldg_address at)) \
+  F(pool_take, (ldg_address *at, void *pool, ldg_ipc_handle *from))
 /* All of these, or none is used. */
 #define LDG_DRIVER_GRAPHS(F) \
   F(capture_begin, (void *stream, int mode)) \
@@ -89,7 +96,7 @@ typedef struct ldg_driver_names {
 } ldg_driver_names;
 
 /* Numbers that both vendors have, but for these. */
-enum { LDG_NOT_READY = 600, LDG_OUT_OF_MEMORY = 2, LDG_NO_CONTEXT = 201, LDG_NOT_PERMITTED = 800, LDG_NOT_SUPPORTED = 801 };
+enum { LDG_NOT_READY = 600, LDG_BAD_VALUE = 1, LDG_OUT_OF_MEMORY = 2, LDG_NO_CONTEXT = 201, LDG_NOT_PERMITTED = 800, LDG_NOT_SUPPORTED = 801 };
 enum { LDG_CAPTURE_RELAXED = 2 };
 enum { LDG_STREAM_NON_BLOCKING = 1, LDG_EVENT_NO_TIMING = 2, LDG_PINNED_PORTABLE = 1, LDG_PINNED_MAPPED = 2, LDG_IPC_LAZY_PEER = 1 };
 
@@ -103,7 +110,7 @@ typedef struct ldg_vendor {
   const char *const *libraries;          /* tried in turn, to a NULL */
   ldg_driver_names names;
   const char *image;                     /* of all kernels, for all architectures */
-  int fact_kind, fact_address, fact_managed, fact_device, fact_buffer, fact_exportable, fact_types; /* attributes of pointers; 0: not known */
+  int fact_kind, fact_address, fact_managed, fact_device, fact_buffer, fact_exportable, fact_types, fact_pool; /* attributes of pointers; 0: not known */
   int kind_host, kind_device;            /* values of the first */
   int (*copy)(const ldg_driver *d, void *dst, const void *src, size_t n, void *stream);
   int (*context_of)(struct ldg_vendor *v, void *stream, void **context); /* of a stream; NULL where there is none */

@@ -11,7 +11,8 @@ typedef struct owner { uint64_t pid, space, base, buffer; } owner;
 typedef struct token { uint32_t magic; uint16_t device; char vendor; uint8_t route; owner from; uint64_t offset, bytes; ldg_ipc_handle handle; } token;
 _Static_assert(sizeof(token) <= sizeof(lading_ipc), "a token fits");
 
-/* Opened once, in the context that was current then, however many use it. The process's own memory is not mapped a second time. */
+/* Opened once, in the context that was current then, however many use it. The process's own memory is not mapped a second time. What of a pool
+ * nobody uses any more is not kept. */
 typedef struct mapping {
   ldg_lru_link link;       /* first */
   ldg_vendor *vendor;
@@ -20,6 +21,7 @@ typedef struct mapping {
   ldg_ipc_handle handle;
   ldg_context context;
   bool ours;
+  ldg_pool *pool;          /* that it is of, or NULL */
   ldg_address at;
   uint64_t bytes;
   int64_t users;
@@ -72,6 +74,21 @@ static int facts_of(ldg_vendor *v, ldg_address at, facts *out) {
   return e;
 }
 
+/* Of memory that has no handle of the driver's by itself, and may have some of other types. */
+static int export_typed(ldg_vendor *v, const facts *f, ldg_address base, size_t bytes, int *route, ldg_ipc_handle *out) {
+  void *const pool = f->types ? ldg_pool_of(v, base) : NULL;
+  if (!pool) return ldg_virtual_export(v, base, f->types, route, out);
+  *route = LDG_IPC_POOL;
+  return ldg_pool_export(v, pool, base, bytes, f->buffer, f->types, out);
+}
+
+/* ROCm does not say what is exportable: it refuses. */
+static int export_any(ldg_vendor *v, const facts *f, ldg_address base, size_t bytes, int *route, ldg_ipc_handle *out) {
+  const int e = f->exportable ? v->driver.ipc_get(out, base) : LDG_BAD_VALUE;
+  *route = LDG_IPC_LEGACY;
+  return e == LDG_BAD_VALUE ? export_typed(v, f, base, bytes, route, out) : ldg_device_error(e);
+}
+
 /* Copies of the driver that are not of a stream must not be overtaken by readers elsewhere. */
 static void set_ordered(const ldg_driver *d, ldg_address base) {
   typedef int function(const void *value, int attribute, ldg_address at);
@@ -85,7 +102,7 @@ static int fill(ldg_vendor *v, const void *at, const facts *f, token *t) {
   ldg_address base;
   int route = LDG_IPC_LEGACY, e = ldg_device_error(d->memory_range(&base, &bytes, (uintptr_t)at));
   if (e) return e;
-  e = f->exportable ? ldg_device_error(d->ipc_get(&t->handle, base)) : ldg_virtual_export(v, base, f->types, &route, &t->handle);
+  e = export_any(v, f, base, bytes, &route, &t->handle);
   if (e) return e;
   set_ordered(d, base);
   t->from = ourselves(base, f->buffer), t->offset = (uintptr_t)at - base, t->bytes = bytes, t->route = (uint8_t)route;
@@ -116,19 +133,18 @@ int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out
 static void unmap(mapping *m) {
   const ldg_driver *d = &m->vendor->driver;
   void *was;
-  const bool there = !m->ours && ldg_context_same(m->context, ldg_driver_context(d, m->context.at));
-  if (there && d->context_push(m->context.at) == 0) {
-    if (m->route == LDG_IPC_LEGACY) d->ipc_close(m->at);
-    else ldg_virtual_close(d, m->at, m->bytes);
-    d->context_pop(&was);
-  }
+  const bool there = !m->ours && ldg_context_same(m->context, ldg_driver_context(d, m->context.at)) && d->context_push(m->context.at) == 0;
+  if (m->pool) ldg_pool_close(m->pool, m->at, there);
+  else if (there && m->route == LDG_IPC_LEGACY) d->ipc_close(m->at);
+  else if (there) ldg_virtual_close(d, m->at, m->bytes);
+  if (there) d->context_pop(&was);
   ldg_lru_remove(&mappings, &m->link);
   ldg_free(m);
 }
 
 /* Our own costs nothing to map: it is looked at anew each time, as it may be gone by then. */
-static void forget_ours(mapping *m) {
-  if (m->users || !m->ours) return;
+static void forget_unkept(mapping *m) {
+  if (m->users || !(m->ours || m->pool)) return;
   unused--;
   unmap(m);
 }
@@ -185,7 +201,9 @@ static int map_legacy(mapping *m) {
 static int map(mapping *m) {
   if (m->ours) return map_ours(m);
   if (m->route == LDG_IPC_LEGACY) return map_legacy(m);
-  if (m->route == LDG_IPC_FILE && m->from.space != pid_space()) return LADING_ERR_UNSUPPORTED; /* its number is another process's here */
+  const bool by_number = m->route == LDG_IPC_FILE || m->route == LDG_IPC_POOL;
+  if (by_number && m->from.space != pid_space()) return LADING_ERR_UNSUPPORTED; /* which is another process's here */
+  if (m->route == LDG_IPC_POOL) return ldg_pool_open(m->vendor, (pid_t)m->from.pid, &m->handle, m->bytes, m->context, &m->pool, &m->at);
   return ldg_virtual_open(m->vendor, m->route, (pid_t)m->from.pid, &m->handle, m->bytes, &m->at);
 }
 
@@ -210,7 +228,7 @@ static int find_or_make(ldg_vendor *v, const token *t, ldg_context context, void
   mapping *m = find(v, t, context);
   const int e = m ? LADING_OK : make(v, t, context, &m);
   if (e) return e;
-  if (t->offset >= m->bytes) return forget_ours(m), LADING_ERR_FORMAT;
+  if (t->offset >= m->bytes) return forget_unkept(m), LADING_ERR_FORMAT;
   if (m->users++ == 0) unused--;
   ldg_lru_use(&mappings, &m->link);
   *out = (void *)(uintptr_t)(m->at + t->offset);
@@ -242,7 +260,7 @@ int ldg_device_ipc_close(const ldg_device *dev, void *at) {
     const mapping *m = (mapping *)k;
     if (m->vendor == v && m->users && (uintptr_t)at - m->at < m->bytes) break;
   }
-  if (k && --((mapping *)k)->users == 0) unused++, forget_ours((mapping *)k);
+  if (k && --((mapping *)k)->users == 0) unused++, forget_unkept((mapping *)k);
   pthread_mutex_unlock(&lock);
   return k ? LADING_OK : LADING_ERR_ARG;
 }

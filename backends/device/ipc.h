@@ -7,8 +7,10 @@
 #include <sys/types.h>
 
 /* How the memory is found: by a handle of the driver's for whole allocations; where it was mapped from pieces (cuMemCreate), by a handle of
- * a fabric, or by a file descriptor of its owner. */
-enum { LDG_IPC_LEGACY, LDG_IPC_FABRIC, LDG_IPC_FILE, LDG_IPC_ROUTES };
+ * a fabric, or by a file descriptor of its owner; where it is of a pool, by a descriptor of the pool, and the driver's word for the place in it. */
+enum { LDG_IPC_LEGACY, LDG_IPC_FABRIC, LDG_IPC_FILE, LDG_IPC_POOL, LDG_IPC_ROUTES };
+enum { LDG_BY_FILE = 1, LDG_BY_FABRIC = 8 };                      /* types of handles, of either vendor */
+enum { LDG_ON_DEVICE = 1, LDG_READ_AND_WRITE = 3 };               /* of ldg_access */
 
 /* ---- descriptors of other processes (ipc_ledger.c) ----
  *
@@ -17,13 +19,36 @@ enum { LDG_IPC_LEGACY, LDG_IPC_FABRIC, LDG_IPC_FILE, LDG_IPC_ROUTES };
  * what was meant. Fetching takes the permission to trace that process. */
 typedef struct ldg_ticket { int32_t ledger, slot; uint64_t nonce, serial; } ldg_ticket;
 enum { LDG_LEDGER_KEPT = 64, LDG_LEDGER_SLOTS = LDG_LEDGER_KEPT + 1 }; /* one more while the next one comes */
+/* What is told beside a descriptor of a pool: which of its owner's it is; the length of the memory, and the driver's word for it. */
+typedef struct ldg_ledger_note { uint64_t pool, bytes; ldg_ipc_handle place; } ldg_ledger_note;
 
 /* ERR_NOMEM: no slot is free; ERR_SYSTEM. */
-int ldg_ledger_enter(int fd, ldg_ticket *out);
+int ldg_ledger_enter(int fd, const ldg_ledger_note *note, ldg_ticket *out);
 void ldg_ledger_wipe(const ldg_ticket *t); /* before the descriptor is closed */
 /* A descriptor of this process. ERR_UNSUPPORTED: it may not, or the kernel cannot; ERR_DEVICE: it is there no more;
  * ERR_NOMEM, ERR_SYSTEM: such as too many descriptors here. */
-int ldg_ledger_fetch(pid_t from, const ldg_ticket *t, int *fd);
+int ldg_ledger_fetch(pid_t from, const ldg_ticket *t, int *fd, ldg_ledger_note *note);
+
+/* ---- descriptors that are kept open for others (ipc_kept.c): of the last places exported, as long as they are what they were ---- */
+typedef struct ldg_kept ldg_kept;
+typedef struct ldg_kept_kind {
+  bool (*lives)(const ldg_kept *k);
+  int (*open)(ldg_kept *k, ldg_ledger_note *note); /* sets fd */
+  void (*let_go)(const ldg_kept *k);               /* beside the descriptor */
+} ldg_kept_kind;
+struct ldg_kept {
+  ldg_lru_link link;
+  const ldg_kept_kind *kind;
+  ldg_vendor *vendor;
+  ldg_address base;
+  uint64_t id;            /* which of those that were there: the piece, or the number of the buffer */
+  void *pool;             /* NULL: of none. Its handle is another one's only after all memory of it went */
+  uint64_t pool_number, bytes;
+  int fd;
+  ldg_ticket ticket;
+};
+/* The ticket of what is kept already, which is let go, or of a copy of it that is kept from now on. */
+int ldg_kept_ticket(const ldg_kept *what, ldg_ticket *out);
 
 /* ---- memory that was mapped from pieces (ipc_virtual.c) ---- */
 
@@ -32,5 +57,15 @@ int ldg_virtual_export(ldg_vendor *v, ldg_address base, int types, int *route, l
 /* Maps `bytes` of it for the device that is current. */
 int ldg_virtual_open(ldg_vendor *v, int route, pid_t from, const ldg_ipc_handle *handle, uint64_t bytes, ldg_address *out);
 void ldg_virtual_close(const ldg_driver *d, ldg_address at, uint64_t bytes);
+int ldg_import_error(int driver_error);
+
+/* ---- memory of pools (ipc_pool.c) ---- */
+
+typedef struct ldg_pool ldg_pool; /* of another process, imported once a context */
+void *ldg_pool_of(ldg_vendor *v, ldg_address base); /* NULL: of none, or the driver does not say */
+int ldg_pool_export(ldg_vendor *v, void *pool, ldg_address base, uint64_t bytes, uint64_t buffer, int types, ldg_ipc_handle *out);
+/* Not locked. The place is closed before its owner frees it; pools are kept. */
+int ldg_pool_open(ldg_vendor *v, pid_t from, const ldg_ipc_handle *handle, uint64_t bytes, ldg_context context, ldg_pool **pool, ldg_address *out);
+void ldg_pool_close(ldg_pool *p, ldg_address at, bool there); /* there: its context is, and current */
 
 #endif

@@ -32,14 +32,10 @@ int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered) {
   return launch(l, cargo->op == LADING_REPLACE ? cargo->form : LDG_KERNEL_REDUCE, &args, ordered);
 }
 
-static int64_t squares(int64_t n) { return (n - 1) / LDG_SQUARE + 1; }
-
 int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo) {
   ldg_cargo_args args;
-  const ldg_cargo_dim *dim = cargo->as.nest.dim;
-  args.n = 1, args.cargo[0] = *cargo;
-  args.tiles = squares(dim[0].n.n) * squares(dim[1].n.n);
-  for (int k = 2; k < cargo->nd; k++) args.tiles *= dim[k].n.n;
+  args.tiles = args.n = 1, args.cargo[0] = *cargo;
+  for (int k = 0; k < cargo->nd; k++) args.tiles *= cargo->as.grid.dim[k].n.n;
   return launch(l, LDG_KERNEL_TRANSPOSE, &args, false);
 }
 

@@ -43,7 +43,22 @@ static int pop(void **context) {
   return e;
 }
 
+/* Up to 7.0 a descriptor was read from where its number points to: whoever is told of one there must not look. Later ones say by which handles
+ * memory is exported, or leave those facts alone (it is 0 kinds then): their own functions end the process when they are asked about other memory. */
+enum { DESCRIPTORS_BY_VALUE = 70100000 };
+
+/* 0 where it cannot be asked; false: the runtime fails. */
+static bool version_of(void *library, int *out) {
+  int (*version)(int *out);
+  *(void **)&version = dlsym(library, "hipRuntimeGetVersion");
+  *out = 0;
+  return !version || version(out) == 0;
+}
+
 static bool adapt(ldg_driver *d, void *library) {
+  int version;
+  if (!version_of(library, &version)) return false;
+  if (version < DESCRIPTORS_BY_VALUE) d->piece_import = NULL, d->pool_import = NULL;
   runtime.push = d->context_push, runtime.pop = d->context_pop;
   *(void **)&runtime.get = dlsym(library, "hipGetDevice"), *(void **)&runtime.set = dlsym(library, "hipSetDevice");
   if (!runtime.get || !runtime.set) return false;
@@ -53,7 +68,8 @@ static bool adapt(ldg_driver *d, void *library) {
 
 static ldg_vendor vendor = {
   .name = "hip", .libraries = libraries, .image = ldg_hip_image, .copy = copy, .context_of = context_of, .adapt = adapt,
-  .fact_kind = 2, .fact_address = 3, .fact_managed = 8, .fact_device = 9, .fact_buffer = 7, .fact_exportable = 10, .kind_host = 1, .kind_device = 2,
+  .fact_kind = 2, .fact_address = 3, .fact_managed = 8, .fact_device = 9, .fact_buffer = 7, .fact_exportable = 10, .fact_types = 14, .fact_pool = 17,
+  .kind_host = 1, .kind_device = 2,
   .names = {
     .init = "hipInit", .device_count = "hipGetDeviceCount", .device_get = "hipDeviceGet",
     .context_retain = "hipDevicePrimaryCtxRetain", .context_release = "hipDevicePrimaryCtxRelease",
@@ -68,6 +84,11 @@ static ldg_vendor vendor = {
     .stream_wait = "hipStreamWaitEvent", .stream_call = "hipLaunchHostFunc",
     .event_create = "hipEventCreateWithFlags", .event_record = "hipEventRecord", .event_query = "hipEventQuery", .event_sync = "hipEventSynchronize",
     .event_destroy = "hipEventDestroy", .pointer_facts = "hipDrvPointerGetAttributes", .pointer_set = "hipPointerSetAttribute",
+    .piece_of = "hipMemRetainAllocationHandle", .piece_free = "hipMemRelease", .piece_export = "hipMemExportToShareableHandle",
+    .piece_import = "hipMemImportFromShareableHandle", .space_take = "hipMemAddressReserve", .space_free = "hipMemAddressFree",
+    .space_map = "hipMemMap", .space_unmap = "hipMemUnmap", .space_access = "hipMemSetAccess",
+    .pool_export = "hipMemPoolExportToShareableHandle", .pool_import = "hipMemPoolImportFromShareableHandle", .pool_free = "hipMemPoolDestroy",
+    .pool_access = "hipMemPoolSetAccess", .pool_share = "hipMemPoolExportPointer", .pool_take = "hipMemPoolImportPointer",
     .ipc_get = "hipIpcGetMemHandle", .ipc_open = "hipIpcOpenMemHandle", .ipc_close = "hipIpcCloseMemHandle",
     .capture_begin = "hipStreamBeginCapture", .capture_end = "hipStreamEndCapture", .graph_instantiate = "hipGraphInstantiateWithFlags",
     .graph_launch = "hipGraphLaunch", .graph_free = "hipGraphDestroy", .exec_free = "hipGraphExecDestroy",

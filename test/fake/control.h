@@ -14,6 +14,7 @@
  *   shuffle SEED            a query runs a command of any stream that may go on, threads start in any order
  *   reuse 0|1               1: freed addresses come back at once, as real drivers do it; 0: never
  *   apart 0|1               1: a device has registered memory at other addresses than the host has it
+ *   silent 0|1              1: HIP does not tell by which handles memory is exported, nor its pool, as ROCm up to 7 does not
  *   launch-takes NS         each launch of a kernel takes so much more, by the clock of events; a wait for it does not
  *   graph-takes NS          each launch of a graph does, and none of its kernels
  *   faults                  how many faults were found; `forgive` sets that to 0. With any at exit the process ends with 86

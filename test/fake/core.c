@@ -13,7 +13,7 @@
 
 enum { BAD_END = 86, STACK = 64 };
 
-fake_settings fake_set = { .devices = 2, .version = 13000, .room = -1, .patience = 1000, .random = 0x9e3779b97f4a7c15u };
+fake_settings fake_set = { .devices = 2, .version = FAKE_PICK(13000, 70200000), .room = -1, .patience = 1000, .random = 0x9e3779b97f4a7c15u };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static fake_call *calls;
@@ -92,7 +92,7 @@ typedef struct setting { const char *name; int64_t *value; } setting;
 static const setting settings[] = {
   { "room", &fake_set.room }, { "devices", &fake_set.devices }, { "version", &fake_set.version }, { "patience", &fake_set.patience },
   { "late", &fake_set.late }, { "reuse", &fake_set.reuse }, { "apart", &fake_set.apart },
-  { "launch-takes", &fake_set.launch_takes }, { "graph-takes", &fake_set.graph_takes },
+  { "launch-takes", &fake_set.launch_takes }, { "graph-takes", &fake_set.graph_takes }, { "silent", &fake_set.silent },
 };
 
 static int64_t reset(void) {
@@ -191,6 +191,13 @@ FAKE(cuDriverGetVersion, hipDriverGetVersion, ANYTIME, (int *version), (version)
   *version = (int)fake_set.version;
   return E_OK;
 }
+
+#ifdef FAKE_HIP
+FAKE(cuda_has_no_version_of_that, hipRuntimeGetVersion, ANYTIME, (int *version), (version)) {
+  *version = (int)fake_set.version;
+  return E_OK;
+}
+#endif
 
 FAKE(cuDeviceGetCount, hipGetDeviceCount, INIT, (int *n), (n)) {
   *n = (int)fake_set.devices;

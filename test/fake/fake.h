@@ -79,7 +79,7 @@ int fake_fault(int err, const char *format, ...) __attribute__((format(printf, 2
 
 /* ---- settings: control.h ---- */
 typedef struct fake_settings {
-  int64_t devices, version, room, patience, late, reuse, apart, kernel_fail_in, pageable, orphans, launch_takes, graph_takes;
+  int64_t devices, version, room, patience, late, reuse, apart, kernel_fail_in, pageable, orphans, launch_takes, graph_takes, silent;
   int kernel_fail_with, lost;
   uint64_t random;
 } fake_settings;
@@ -98,7 +98,7 @@ fake_context *fake_current(void);
 fake_context *fake_primary(int device);
 
 /* ---- live objects: streams, events, modules ... are found before they are believed ---- */
-typedef enum fake_kind { A_STREAM, AN_EVENT, A_MODULE, A_GRAPH, AN_EXEC, A_PIECE, FAKE_KINDS } fake_kind;
+typedef enum fake_kind { A_STREAM, AN_EVENT, A_MODULE, A_GRAPH, AN_EXEC, A_PIECE, A_POOL, FAKE_KINDS } fake_kind;
 typedef struct fake_object { fake_kind kind; fake_context *context; struct fake_object *next; } fake_object;
 void *fake_new(fake_kind kind, size_t size);           /* zeros, in the current context */
 void fake_drop(void *object);
@@ -117,7 +117,8 @@ typedef struct fake_range {
   int64_t size, real;      /* real: added to an address, where the bytes are */
   fake_memory memory;
   bool pool;               /* of the stream-ordered allocator, or mapped from pieces: no legacy IPC */
-  int types;               /* of handles that a piece may be exported by */
+  struct fake_pool *of;    /* that a caller made, or imported; NULL: of none */
+  int types;               /* of handles that a piece or pool may be exported by */
   bool doomed;             /* a free is queued */
   int opened;              /* how often, if it came from another process */
   fake_context *context;
@@ -138,6 +139,14 @@ int64_t fake_arena_real(void);
 int fake_arena_file(void);
 int64_t fake_arena_offset(uintptr_t p);
 void fake_range_free(fake_range *r);
+int fake_device_new(void **out, int64_t n, struct fake_pool *of); /* stream-ordered */
+/* Memory of another process: where it is, as bytes that may travel. */
+typedef struct fake_ticket { uint64_t magic, id; int64_t offset, size; int32_t pid, file, device; } fake_ticket;
+fake_ticket fake_ticket_of(const fake_range *r, uint64_t magic);
+int fake_ticket_open(const fake_ticket *t, fake_range **out);
+int fake_ticket_close(uintptr_t base);
+void fake_pool_lost(struct fake_pool *p);              /* memory of it was freed */
+int fake_pool_types(const struct fake_pool *p);
 extern int64_t fake_generation;                        /* of the table of ranges */
 enum { FAKE_PAGE = 4096 };
 

@@ -14,13 +14,16 @@ enum { LAZY_PEER_ACCESS = 1 };
 static const uint64_t MAGIC = 0x6c6164696e673031u;
 
 typedef struct handle { unsigned char bytes[64]; } handle;
-typedef struct ticket { uint64_t magic, id; int64_t offset, size; int32_t pid, file, device; } ticket;
+
+fake_ticket fake_ticket_of(const fake_range *r, uint64_t magic) {
+  return (fake_ticket){ .magic = magic, .id = r->id, .offset = fake_arena_offset(r->base) - FAKE_PAGE, .size = r->size, .pid = getpid(),
+                        .file = fake_arena_file(), .device = r->context->device };
+}
 
 FAKE(cuIpcGetMemHandle, hipIpcGetMemHandle, CURRENT, (handle *out, void *p), (out, p)) {
   const fake_range *r = fake_range_at(p);
   if (!r || r->memory != MEMORY_DEVICE || r->pool || r->opened) return E_VALUE;
-  const ticket t = { .magic = MAGIC, .id = r->id, .offset = fake_arena_offset(r->base) - FAKE_PAGE, .size = r->size, .pid = getpid(),
-                     .file = fake_arena_file(), .device = r->context->device };
+  const fake_ticket t = fake_ticket_of(r, MAGIC);
   memset(out, 0, sizeof *out);
   memcpy(out, &t, sizeof t);
   return E_OK;
@@ -30,7 +33,7 @@ static size_t mapped_size(int64_t size) { return (size_t)(size + 2 * FAKE_PAGE -
 
 static void *real_at(uintptr_t base) { return (void *)(base + (uintptr_t)fake_arena_real() - FAKE_PAGE); }
 
-static bool map_there(const ticket *t, uintptr_t base) {
+static bool map_there(const fake_ticket *t, uintptr_t base) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/fd/%d", t->pid, t->file);
   const int file = open(path, O_RDWR | O_CLOEXEC);
@@ -46,6 +49,25 @@ static void unmap(uintptr_t base, int64_t size) {
   mmap(real_at(base), mapped_size(size), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fake_arena_file(), fake_arena_offset(base) - FAKE_PAGE);
 }
 
+int fake_ticket_open(const fake_ticket *t, fake_range **out) {
+  const uintptr_t base = fake_arena_take(t->size);
+  if (!base) return E_MEMORY;
+  if (!map_there(t, base)) return unmap(base, t->size), E_MAP;
+  *out = fake_range_add((fake_range){ .base = base, .size = t->size, .real = fake_arena_real(), .memory = MEMORY_DEVICE, .opened = 1,
+                                      .context = fake_current(), .id = t->id, .header = real_at(base) });
+  __atomic_add_fetch(&(*out)->header->importers, 1, __ATOMIC_ACQ_REL);
+  return E_OK;
+}
+
+int fake_ticket_close(uintptr_t base) {
+  const int err = fake_drain_all(); /* work that is queued may use it */
+  fake_range *r = fake_range_at((void *)base);
+  __atomic_sub_fetch(&r->header->importers, 1, __ATOMIC_ACQ_REL);
+  unmap(r->base, r->size);
+  fake_range_remove(r);
+  return err;
+}
+
 static fake_range *already_open(const handle *h) {
   for (fake_range *r = fake_range_first(); r < fake_range_end(); r++)
     if (r->opened && r->context == fake_current() && !memcmp(r->handle, h, sizeof *h)) return r;
@@ -53,32 +75,21 @@ static fake_range *already_open(const handle *h) {
 }
 
 FAKE(cuIpcOpenMemHandle_v2, hipIpcOpenMemHandle, CURRENT, (void **out, handle h, unsigned flags), (out, h, flags)) {
-  ticket t;
+  fake_ticket t;
   memcpy(&t, &h, sizeof t);
   if (t.magic != MAGIC || flags != LAZY_PEER_ACCESS) return E_VALUE;
   if (t.pid == getpid()) return E_CONTEXT;
   fake_range *r = already_open(&h);
   if (r) return r->opened++, *out = (void *)r->base, E_OK;
-  const uintptr_t base = fake_arena_take(t.size);
-  if (!base) return E_MEMORY;
-  if (!map_there(&t, base)) return unmap(base, t.size), E_MAP;
-  r = fake_range_add((fake_range){ .base = base, .size = t.size, .real = fake_arena_real(), .memory = MEMORY_DEVICE, .opened = 1,
-                                   .context = fake_current(), .id = t.id, .header = real_at(base) });
-  memcpy(r->handle, &h, sizeof h);
-  __atomic_add_fetch(&r->header->importers, 1, __ATOMIC_ACQ_REL);
-  *out = (void *)base;
-  return E_OK;
+  const int err = fake_ticket_open(&t, &r);
+  if (!err) memcpy(r->handle, &h, sizeof h), *out = (void *)r->base;
+  return err;
 }
 
 FAKE(cuIpcCloseMemHandle, hipIpcCloseMemHandle, CURRENT, (void *p), (p)) {
   fake_range *r = fake_range_at(p);
-  if (!r || !r->opened || r->base != (uintptr_t)p) return fake_fault(E_VALUE, "%p is closed, but not opened", p);
+  if (!r || !r->opened || r->of || r->base != (uintptr_t)p) return fake_fault(E_VALUE, "%p is closed, but not opened", p);
   if (--r->opened) return E_OK;
-  r->opened = 1; /* work that is queued may use it */
-  const int err = fake_drain_all();
-  r = fake_range_at(p);
-  __atomic_sub_fetch(&r->header->importers, 1, __ATOMIC_ACQ_REL);
-  unmap(r->base, r->size);
-  fake_range_remove(r);
-  return err;
+  r->opened = 1;
+  return fake_ticket_close(r->base);
 }

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#if FAKE_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 static const int64_t ARENA = (int64_t)16 << 30;
 enum { DIRT = 0xcb, DIRTY = 1 << 20 }; /* new memory is not zero; of large pieces only the front is made so */
@@ -110,12 +113,12 @@ static bool room_for(int64_t n) { return fake_set.room < 0 || arena.room_used + 
 
 static fake_shared_header *header_of(uintptr_t base) { return (fake_shared_header *)(base + (uintptr_t)fake_arena_real() - FAKE_PAGE); }
 
-static int device_new(void **out, int64_t n, bool pool) {
+static int device_new(void **out, int64_t n, bool pool, struct fake_pool *of) {
   if (n <= 0) return E_VALUE;
   if (n > ARENA || !room_for(n)) return E_MEMORY;
   const uintptr_t base = fake_arena_take(n);
   if (!base) return E_MEMORY;
-  fake_range *r = fake_range_add((fake_range){ .base = base, .size = n, .real = fake_arena_real(), .memory = MEMORY_DEVICE, .pool = pool,
+  fake_range *r = fake_range_add((fake_range){ .base = base, .size = n, .real = fake_arena_real(), .memory = MEMORY_DEVICE, .pool = pool, .of = of, .types = fake_pool_types(of),
                                                .context = fake_current(), .header = header_of(base) });
   *r->header = (fake_shared_header){ .magic = FAKE_PAGE, .id = r->id, .alive = 1 };
   memset((char *)base + r->real, DIRT, (size_t)(n < DIRTY ? n : DIRTY));
@@ -124,9 +127,14 @@ static int device_new(void **out, int64_t n, bool pool) {
   return E_OK;
 }
 
+int fake_device_new(void **out, int64_t n, struct fake_pool *of) { return device_new(out, n, true, of); }
+
 /* Whoever has it open in another process is told by the header. That is no fault: who keeps mappings for later cannot know. To use it is. */
 static void device_free(fake_range *r) {
-  if (__atomic_load_n(&r->header->importers, __ATOMIC_ACQUIRE)) fake_set.orphans++;
+  const bool orphans = __atomic_load_n(&r->header->importers, __ATOMIC_ACQUIRE);
+  fake_set.orphans += orphans;
+  if (orphans && r->of) fake_fault(E_VALUE, "memory of a pool is freed while another process has it");
+  if (r->of) fake_pool_lost(r->of);
   __atomic_store_n(&r->header->alive, 0, __ATOMIC_RELEASE);
   fallocate(arena.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, fake_arena_offset(r->base), whole_pages(r->size));
   give_back(r->base, r->size);
@@ -143,8 +151,11 @@ static int host_new(void **out, int64_t n, fake_memory memory) {
   if (n <= 0) return E_VALUE;
   if (memory == MEMORY_MANAGED && !room_for(n)) return E_MEMORY;
   void *p = NULL;
-  if (posix_memalign(&p, FAKE_PAGE, (size_t)n)) return E_MEMORY;
+  if (posix_memalign(&p, FAKE_PAGE, (size_t)whole_pages(n))) return E_MEMORY; /* nobody else's memory is on its pages, as with real drivers */
   memset(p, DIRT, (size_t)(n < DIRTY ? n : DIRTY));
+#if FAKE_ASAN
+  __asan_poison_memory_region((char *)p + n, (size_t)(whole_pages(n) - n));
+#endif
   if (memory == MEMORY_MANAGED) arena.room_used += n;
   fake_range_add((fake_range){ .base = (uintptr_t)p, .size = n, .memory = memory, .context = fake_current() });
   *out = p;
@@ -158,7 +169,9 @@ static fake_range *exactly(const void *p, bool host) {
 }
 
 static int free_now(void *p, bool host, const char *what) {
+  const fake_range *r = fake_range_at(p);
   if (!p) return E_OK;
+  if (!host && r && r->opened && r->of && r->base == (uintptr_t)p) return fake_pool_lost(r->of), fake_ticket_close(r->base);
   if (!exactly(p, host)) return fake_fault(E_VALUE, "%s of %p, which is not such memory", what, p);
   const int err = fake_drain_all(); /* as real drivers: all work that may use it is done first */
   fake_range_free(exactly(p, host));
@@ -167,7 +180,7 @@ static int free_now(void *p, bool host, const char *what) {
 
 FAKE(cuMemAlloc_v2, hipMalloc, CURRENT, (void **out, size_t n), (out, n)) {
   const int err = fake_capture_forbids("an allocation", NULL);
-  return err ? err : device_new(out, (int64_t)n, false);
+  return err ? err : device_new(out, (int64_t)n, false, NULL);
 }
 
 FAKE(cuMemFree_v2, hipFree, CURRENT, (void *p), (p)) {
@@ -177,7 +190,7 @@ FAKE(cuMemFree_v2, hipFree, CURRENT, (void *p), (p)) {
 
 FAKE(cuMemAllocAsync, hipMallocAsync, CURRENT, (void **out, size_t n, void *stream), (out, n, stream)) {
   int err = E_OK;
-  return fake_stream_here(stream, &err) ? device_new(out, (int64_t)n, true) : err;
+  return fake_stream_here(stream, &err) ? fake_device_new(out, (int64_t)n, NULL) : err;
 }
 
 FAKE(cuMemFreeAsync, hipFreeAsync, CURRENT, (void *p, void *stream), (p, stream)) {
@@ -244,7 +257,7 @@ void fake_memory_reset(fake_context *c) {
 /* ---- questions about a pointer ---- */
 
 enum { ASK_CONTEXT = 1, ASK_TYPE, ASK_DEVICE_POINTER, ASK_HOST_POINTER, ASK_SYNC = 6, ASK_ID, ASK_MANAGED, ASK_DEVICE, ASK_LEGACY, ASK_START,
-       ASK_SIZE, ASK_TYPES = 14 };
+       ASK_SIZE, ASK_TYPES = 14, ASK_POOL = 17 };
 
 /* Where the device has registered memory at an address of its own. */
 static const int64_t APART = (int64_t)1 << 45;
@@ -264,6 +277,7 @@ static int64_t answer(const fake_range *r, int attribute, const void *p) {
     case ASK_START: return (int64_t)r->base;
     case ASK_SIZE: return r->size;
     case ASK_TYPES: return r->types;
+    case ASK_POOL: return (int64_t)(uintptr_t)r->of;
     default: return 0;
   }
 }
@@ -284,12 +298,17 @@ FAKE(cuPointerGetAttribute, hipPointerGetAttribute, INIT, (void *out, int attrib
   return E_OK;
 }
 
+/* What ROCm was seen to leave alone, without an error. */
+static bool is_untold(int attribute) {
+  return FAKE_PICK(false, true) && fake_set.silent && (attribute == ASK_LEGACY || attribute == ASK_TYPES || attribute == ASK_POOL);
+}
+
 /* Memory that no driver knows is no error here: every answer is 0, and the device -2. */
 FAKE(cuPointerGetAttributes, hipDrvPointerGetAttributes, INIT, (unsigned n, const int *attributes, void **out, void *p), (n, attributes, out, p)) {
   const fake_range *r = fake_range_at(p);
   if (!fake_current()) return E_CONTEXT; /* a thread without one is told so, which is no fault */
   for (unsigned i = 0; i < n; i++)
-    tell(out[i], attributes[i], r ? answer(r, attributes[i], p) : attributes[i] == ASK_DEVICE ? -2 : 0);
+    if (!is_untold(attributes[i])) tell(out[i], attributes[i], r ? answer(r, attributes[i], p) : attributes[i] == ASK_DEVICE ? -2 : 0);
   return E_OK;
 }
 
@@ -310,7 +329,7 @@ char *fake_bytes(const void *p, int64_t n, const char *what) {
 }
 
 int64_t fake_leaks(bool say) {
-  static const char *const names[] = { "streams", "events", "modules", "graphs", "executable graphs", "pieces of memory" };
+  static const char *const names[] = { "streams", "events", "modules", "graphs", "executable graphs", "pieces of memory", "pools of memory" };
   static const char *const memories[] = { "", "device", "pinned", "registered", "managed" };
   int64_t n = ranges_n;
   for (const fake_range *r = fake_range_first(); say && r < fake_range_end(); r++)

@@ -1,4 +1,4 @@
-/* Memory in two parts, CUDA's alone: pieces of memory that have no address, and addresses that have no memory. A piece is a file of its own,
+/* Memory in two parts: pieces of memory that have no address, and addresses that have no memory. A piece is a file of its own,
  * header page first, so that a descriptor of it is what other processes import; a handle for fabrics is where that file is to be found.
  * Pieces are mapped as a whole, and to a reservation as long as they are.
  */
@@ -11,9 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef FAKE_HIP
-
-enum { BY_FILE = 1, BY_FABRIC = 8, GRANULE = 2 << 20, READ_AND_WRITE = 3, PLACES = 256 };
+enum { BY_FILE = 1, BY_FABRIC = 8, GRANULE = 2 << 20, READ_AND_WRITE = 3, PLACES = 256,
+       KNOWN = FAKE_PICK(BY_FILE | BY_FABRIC, BY_FILE) };
 static const uint64_t MAGIC = 0x6661627269633031u;
 
 typedef struct piece { fake_object object; int refs, file, types, device; int64_t size; uint64_t id; } piece;
@@ -45,21 +44,21 @@ static void let_go(piece *p) {
   fake_drop(p);
 }
 
-FAKE(cuMemCreate, , INIT, (void **out, size_t size, const properties *how, unsigned long long flags), (out, size, how, flags)) {
-  if (!size || size % GRANULE || flags || how->type != 1 || how->at.type != 1) return E_VALUE;
+FAKE(cuMemCreate, hipMemCreate, INIT, (void **out, size_t size, const properties *how, unsigned long long flags), (out, size, how, flags)) {
+  if (!size || size % GRANULE || flags || how->type != 1 || how->at.type != 1 || how->types & ~KNOWN) return E_VALUE;
   const int file = memfd_create("fake piece", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, (off_t)size + FAKE_PAGE)) return E_MEMORY;
   *out = piece_new(file, (int64_t)size, how->types, how->at.id);
   return E_OK;
 }
 
-FAKE(cuMemRelease, , INIT, (void *handle), (handle)) {
+FAKE(cuMemRelease, hipMemRelease, INIT, (void *handle), (handle)) {
   piece *p = piece_of(handle);
   if (!p) return fake_fault(E_VALUE, "%p is released, but no piece of memory", handle);
   return let_go(p), E_OK;
 }
 
-FAKE(cuMemAddressReserve, , INIT, (uintptr_t *out, size_t size, size_t align, uintptr_t hint, unsigned long long flags), (out, size, align, hint, flags)) {
+FAKE(cuMemAddressReserve, hipMemAddressReserve, INIT, (uintptr_t *out, size_t size, size_t align, uintptr_t hint, unsigned long long flags), (out, size, align, hint, flags)) {
   (void)align, (void)hint;
   if (!size || size % GRANULE || flags || size > (size_t)8 << 30) return E_VALUE;
   for (int i = 0; i < PLACES; i++) {
@@ -72,7 +71,7 @@ FAKE(cuMemAddressReserve, , INIT, (uintptr_t *out, size_t size, size_t align, ui
   return E_MEMORY;
 }
 
-FAKE(cuMemAddressFree, , INIT, (uintptr_t base, size_t size), (base, size)) {
+FAKE(cuMemAddressFree, hipMemAddressFree, INIT, (uintptr_t base, size_t size), (base, size)) {
   place *p = place_at(base);
   if (!p || p->base != base || p->size != (int64_t)size || p->mapped) return fake_fault(E_VALUE, "addresses are freed that were not reserved, or are in use");
   *p = (place){ .base = 0 };
@@ -81,7 +80,7 @@ FAKE(cuMemAddressFree, , INIT, (uintptr_t base, size_t size), (base, size)) {
 
 static void *real_at(uintptr_t base) { return (void *)(base + (uintptr_t)fake_arena_real() - FAKE_PAGE); }
 
-FAKE(cuMemMap, , INIT, (uintptr_t base, size_t size, size_t offset, void *handle, unsigned long long flags), (base, size, offset, handle, flags)) {
+FAKE(cuMemMap, hipMemMap, INIT, (uintptr_t base, size_t size, size_t offset, void *handle, unsigned long long flags), (base, size, offset, handle, flags)) {
   place *to = place_at(base);
   piece *p = piece_of(handle);
   if (!to || !p || to->mapped || to->base != base || to->size != (int64_t)size || p->size != (int64_t)size || offset || flags) return E_VALUE;
@@ -91,7 +90,7 @@ FAKE(cuMemMap, , INIT, (uintptr_t base, size_t size, size_t offset, void *handle
 }
 
 /* Nobody may touch it before this. */
-FAKE(cuMemSetAccess, , INIT, (uintptr_t base, size_t size, const access_to *who, size_t n), (base, size, who, n)) {
+FAKE(cuMemSetAccess, hipMemSetAccess, INIT, (uintptr_t base, size_t size, const access_to *who, size_t n), (base, size, who, n)) {
   const place *p = place_at(base);
   if (!p || !p->mapped || p->base != base || p->size != (int64_t)size || n != 1 || who->at.type != 1 || who->flags != READ_AND_WRITE) return E_VALUE;
   if (fake_range_at((void *)base)) return E_VALUE;
@@ -103,7 +102,7 @@ FAKE(cuMemSetAccess, , INIT, (uintptr_t base, size_t size, const access_to *who,
 }
 
 /* Our own pages again, so that the arena stays whole. */
-FAKE(cuMemUnmap, , INIT, (uintptr_t base, size_t size), (base, size)) {
+FAKE(cuMemUnmap, hipMemUnmap, INIT, (uintptr_t base, size_t size), (base, size)) {
   place *p = place_at(base);
   if (!p || !p->mapped || p->base != base || p->size != (int64_t)size) return fake_fault(E_VALUE, "memory is unmapped that is not mapped");
   const int err = fake_drain_all();
@@ -114,14 +113,15 @@ FAKE(cuMemUnmap, , INIT, (uintptr_t base, size_t size), (base, size)) {
   return err;
 }
 
-FAKE(cuMemRetainAllocationHandle, , INIT, (void **out, void *at), (out, at)) {
+FAKE(cuMemRetainAllocationHandle, hipMemRetainAllocationHandle, INIT, (void **out, void *at), (out, at)) {
   const place *p = place_at((uintptr_t)at);
+  if ((!p || !p->mapped) && FAKE_PICK(false, true)) return fake_fault(E_VALUE, "%p is no piece, at which ROCm ends the process", at);
   if (!p || !p->mapped) return E_VALUE;
   p->mapped->refs++, *out = p->mapped;
   return E_OK;
 }
 
-FAKE(cuMemExportToShareableHandle, , INIT, (void *out, void *handle, int type, unsigned long long flags), (out, handle, type, flags)) {
+FAKE(cuMemExportToShareableHandle, hipMemExportToShareableHandle, INIT, (void *out, void *handle, int type, unsigned long long flags), (out, handle, type, flags)) {
   const piece *p = piece_of(handle);
   if (!p || flags || !(p->types & type)) return E_VALUE;
   if (type == BY_FILE) return *(int *)out = fcntl(p->file, F_DUPFD_CLOEXEC, 0), E_OK;
@@ -141,7 +141,7 @@ static int file_of(void *from, int type) {
   return open(path, O_RDWR | O_CLOEXEC);
 }
 
-FAKE(cuMemImportFromShareableHandle, , INIT, (void **out, void *from, int type), (out, from, type)) {
+FAKE(cuMemImportFromShareableHandle, hipMemImportFromShareableHandle, INIT, (void **out, void *from, int type), (out, from, type)) {
   struct stat s;
   const int file = type == BY_FILE || type == BY_FABRIC ? file_of(from, type) : -1;
   if (file < 0) return E_VALUE;
@@ -150,4 +150,3 @@ FAKE(cuMemImportFromShareableHandle, , INIT, (void **out, void *from, int type),
   return E_OK;
 }
 
-#endif

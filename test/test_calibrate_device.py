@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""What lbench measures of a device is a whole file that the library reads, and explain says what is assumed: `test_calibrate_device.py LBENCH BACKEND`."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ASSUMED = "its costs are assumed, not measured"
+lbench, backend = sys.argv[1:]
+
+
+def run(*args, model):
+    env = {**os.environ, "LADING_MODEL": str(model), "LADING_VERBOSE": "1"}
+    done = subprocess.run([lbench, *args], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, f"{args}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def rows(text):
+    return {words[0]: words[1:] for words in (line.split() for line in text.splitlines()) if words}
+
+
+with tempfile.TemporaryDirectory() as folder:
+    whole, cut = pathlib.Path(folder, "model"), pathlib.Path(folder, "cut")
+    said = run("explain", "vec8of64", model="builtin")
+    assert "on a device: " in said and ASSUMED in said, said
+    run("calibrate", "--device", "--backend", backend, "--out", str(whole), model="builtin")
+    text = whole.read_text()
+    names = rows(text)
+    for name in ["kernel." + ".".join((where, side, gap)) for where in ("here", "far", "tree") for side in ("read", "write") for gap in ("near", "line", "page")]:
+        assert len(names.get(name, [])) == 15 and all(int(n) > 0 for n in names[name]), f"{name}: {names.get(name)}\n{text}"
+    assert int(names["launch"][0]) > 0, text
+    said = run("explain", "vec8of64", model=whole)
+    assert "on a device: " in said and ASSUMED not in said and "built-in numbers" not in said, said
+    cut.write_text(text[: len(text) // 2])
+    said = run("explain", "vec8of64", model=cut)
+    assert ASSUMED in said and "built-in numbers are used" in said, said

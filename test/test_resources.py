@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""What the kernels take of a multiprocessor: `test_resources.py NVCC GENKERNELS FLAG...`.
+
+ptxas says it for each architecture that the table names. A kernel that takes more registers than its row, or spills more bytes, has fewer blocks
+on a multiprocessor than it was written for, or touches memory that it was not meant to; only a device would show it otherwise. 77: no nvcc.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# kernel -> (blocks of 256 threads that fit beside each other, by their registers; bytes that may be spilled, once every 4 loads).
+BUDGET = {
+    "narrow": (8, 0), "wide": (8, 0), "trees": (5, 0), "transpose": (8, 0), "fused": (6, 4), "reduce": (4, 0), "fused_reduce": (4, 20),
+}
+MORE = {("fused", "sm_100"): 40}  # bytes
+REGISTERS, STEP, THREADS = 65536, 8, 256  # of a multiprocessor; in how many a thread gets them; of a block
+
+
+def blocks(registers):
+    return REGISTERS // (THREADS * ((registers + STEP - 1) // STEP * STEP))
+
+
+def usage(text):
+    """(kernel, architecture) -> (registers, bytes of spill stores)."""
+    found, key, spill = {}, None, 0
+    for line in text.splitlines():
+        if m := re.search(r"Compiling entry function 'ldg_d_(\w+)' for '(\w+)'", line):
+            key, spill = m.groups(), 0
+        elif m := re.search(r"(\d+) bytes spill stores", line):
+            spill += int(m.group(1))  # functions that it calls come after its registers, and have a line of their own
+            if key in found:
+                found[key] = (found[key][0], found[key][1] + int(m.group(1)))
+        elif m := re.search(r"Used (\d+) registers", line):
+            found[key] = (int(m.group(1)), spill)
+    return found
+
+
+def judge(found, arches):
+    wrong = [f"{arch}: ptxas says nothing of {k}" for arch in arches for k in BUDGET if (k, arch) not in found]
+    for (kernel, arch), (registers, spill) in sorted(found.items()):
+        least, most = BUDGET.get(kernel, (1, 0))
+        print(f"{arch} {kernel}: {registers} registers, {blocks(registers)} blocks, {spill} bytes spilled")
+        if blocks(registers) < least:
+            wrong.append(f"{arch} {kernel}: {registers} registers, so {blocks(registers)} blocks, not {least}")
+        if spill > MORE.get((kernel, arch), most):
+            wrong.append(f"{arch} {kernel}: {spill} bytes are spilled, more than {most}")
+    return wrong
+
+
+def main():
+    nvcc, folder, *flags = sys.argv[1:]
+    if not nvcc:
+        print("no nvcc here")
+        return 77
+    arches = sorted(set(re.findall(r"code=(sm_\d+)", " ".join(flags))))
+    with tempfile.TemporaryDirectory() as out:
+        told = subprocess.run([nvcc, "-O3", "--fmad=false", "-Xptxas", "-v", *flags, "-fatbin", os.path.join(folder, "cargo.cu"), "-o", os.path.join(out, "image")],
+                              capture_output=True, text=True)
+    if told.returncode:
+        print(told.stderr)
+        return 1
+    wrong = judge(usage(told.stdout + told.stderr), arches)
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+sys.exit(main())
