@@ -41,8 +41,25 @@ typedef struct ldg_slot {
 bool ldg_jit_on(void);
 /* Is a kernel wanted at first use, whatever it gains? (LADING_FORCE=jit) */
 bool ldg_jit_forced(void);
-/* The slot of a shape, which will have a kernel soon if the cache has one. `gain` is the most ns that it could save for a byte, `bytes` are
- * those moved so far. NULL, or why there is none. */
+/* Something to be looked at: a shape to be made, and its slot to be found. Plain data, since the caller goes on; `run` may make slots,
+ * takes no lock and no memory, and is also called when it comes to nothing. */
+#define LDG_LOOK_WORDS 12
+typedef struct ldg_look ldg_look;
+struct ldg_look {
+  void (*run)(const ldg_look *l, bool dropped);
+  const void *of[2];             /* who frees any of these says so first: ldg_jit_forget */
+  int64_t word[LDG_LOOK_WORDS];  /* run's own */
+};
+/* Has it looked at soon, by a thread of ours. Costs as much as some atomics, or the start of that thread. False: not now, there is too much
+ * to look at. */
+bool ldg_jit_look(const ldg_look *l);
+/* Looks at it at once. */
+void ldg_jit_look_now(const ldg_look *l);
+/* Nothing of it will be looked at from now on; waits for a look that is under way. */
+void ldg_jit_forget(const void *what);
+
+/* For those that look: the slot of a shape, which will have a kernel soon if the cache has one. `gain` is the most ns that it could save
+ * for a byte, `bytes` are those moved so far. NULL, or why there is none. */
 const char *ldg_jit_slot(const ldg_shape *shape, double gain, int64_t bytes, ldg_slot **out);
 extern const char ldg_jit_later[];   /* why not: not before more was moved */
 /* So many bytes more went through loops of this shape: may ask for a kernel. False: nothing more is to be expected. */

@@ -86,7 +86,8 @@ static bool zip(ldg_shape *s, const runs *a, const runs *b, int64_t period) {
   return true;
 }
 
-typedef struct maker { ldg_pair *pair; const ldg_items *src, *dst; ldg_reduce reduce; int64_t bytes; } maker;
+/* It is left to others, so it has no pointer to a caller's. */
+typedef struct maker { ldg_pair *pair; ldg_items src, dst; ldg_reduce reduce; int64_t bytes; } maker;
 
 /* What an element takes at most, op by op: 2.5 ns were measured where a plan reduces, 17 where two layouts are walked. */
 #define REDUCE_NS 2.5
@@ -94,8 +95,8 @@ typedef struct maker { ldg_pair *pair; const ldg_items *src, *dst; ldg_reduce re
 
 /* At most: of a copy what packing and unpacking take, beyond a memcpy. */
 static double gain_of(const maker *m) {
-  if (m->reduce.how) return (m->src->plan && m->dst->plan ? REDUCE_WALKED_NS : REDUCE_NS) / m->reduce.size;
-  const double tier1 = ldg_plan_cost(m->src->plan, m->src->count, LDG_PACK, m->bytes) + ldg_plan_cost(m->dst->plan, m->dst->count, LDG_UNPACK, m->bytes);
+  if (m->reduce.how) return (m->src.plan && m->dst.plan ? REDUCE_WALKED_NS : REDUCE_NS) / m->reduce.size;
+  const double tier1 = ldg_plan_cost(m->src.plan, m->src.count, LDG_PACK, m->bytes) + ldg_plan_cost(m->dst.plan, m->dst.count, LDG_UNPACK, m->bytes);
   return (tier1 - ldg_model_copy(m->bytes)) / (double)m->bytes;
 }
 
@@ -110,7 +111,7 @@ static const char *shape_of(const maker *m, ldg_shape *s) {
   ldg_pair *p = m->pair;
   side a, b;
   runs x, y;
-  if (!open_sides(&a, &b, m->src, m->dst)) return "its bodies are too large";
+  if (!open_sides(&a, &b, &m->src, &m->dst)) return "its bodies are too large";
   if (!m->reduce.how && a.body->runs == 1 && b.body->runs == 1) return "a nest does, in the order that is best for it";
   if (!(p->period = period_of(a.body->size, b.body->size))) return "what both sides have in common is too large";
   if (a.row % p->period || b.row % p->period) return "the loops of both sides do not end together";
@@ -123,9 +124,25 @@ static const char *shape_of(const maker *m, ldg_shape *s) {
 
 static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
   const maker *m = arg;
+  const ldg_plan *other = m->src.plan ? m->dst.plan : NULL;
+  atomic_store_explicit(&m->pair->id, other ? ldg_layout_named(other->layout).w[1] : 0, memory_order_relaxed);
   m->pair->most = ldg_jit_forced() ? INT64_MAX : ldg_model_count(LDG_MODEL_STREAM) - 1;
   *gain = gain_of(m);
   return shape_of(m, s);
+}
+
+static void look(const ldg_look *l, bool dropped) {
+  maker m;
+  memcpy(&m, l->word, sizeof m);
+  if (!dropped) ldg_hot_attach(&m.pair->hot, make_shape, &m);
+  atomic_fetch_sub(&m.pair->busy, 1);
+}
+
+static ldg_look look_of(const maker *m) {
+  ldg_look l = { look, { m->src.plan, m->dst.plan }, { 0 } };
+  _Static_assert(sizeof *m <= sizeof l.word, "a look has few words");
+  memcpy(l.word, m, sizeof *m);
+  return l;
 }
 
 /* ---- reductions ---- */
@@ -163,10 +180,10 @@ static ldg_pair *find(ldg_plan *p, uint64_t with) {
   return NULL;
 }
 
-static void settle_in(ldg_pair *p, uint64_t with, const ldg_plan *other) {
+static void settle_in(ldg_pair *p, uint64_t with) {
   ldg_hot_init(&p->hot);
   atomic_store_explicit(&p->worth, 0, memory_order_relaxed);
-  atomic_store_explicit(&p->id, other ? ldg_layout_named(other->layout).w[1] : 0, memory_order_relaxed);
+  atomic_store_explicit(&p->id, 0, memory_order_relaxed);
   atomic_store_explicit(&p->with, with, memory_order_relaxed);
 }
 
@@ -203,22 +220,27 @@ static bool take(ldg_pair *p, int64_t bytes) {
 }
 
 /* NULL: there is no place, or not yet. */
-static ldg_pair *move_in(ldg_plan *p, uint64_t with, const ldg_plan *other, int64_t bytes) {
+static ldg_pair *move_in(ldg_plan *p, uint64_t with, int64_t bytes) {
   ldg_pair *x = cheapest(p);
   if (!x || !take(x, bytes)) return add(&p->unpaired, bytes), NULL;
   const bool mine = !atomic_load(&x->busy) && !ldg_hot_kernel(&x->hot); /* who was there before we took it may be at it still */
-  if (mine) settle_in(x, with, other);
+  if (mine) settle_in(x, with);
   atomic_store(&x->claim, USED);
   return mine ? x : NULL;
 }
 
-/* Who is busy with it keeps it as it is: either he is seen, or he sees that it was taken. */
-static void count(ldg_pair *p, uint64_t with, maker *m) {
+static bool tell(ldg_pair *p, const maker *m) {
+  const ldg_look l = look_of(m);
+  return ldg_hot_tell(&p->hot, &l);
+}
+
+/* Who is busy with it keeps it as it is: either he is seen, or he sees that it was taken. A look that was left is busy until it is over. */
+static void count(ldg_pair *p, uint64_t with, const maker *m) {
   add(&p->worth, m->bytes);
   if (atomic_load_explicit(&p->hot.tell, memory_order_relaxed) == INT64_MAX) return;
   atomic_fetch_add(&p->busy, 1);
-  if (is_with(p, with)) ldg_hot_count(&p->hot, m->bytes, make_shape, m);
-  atomic_fetch_sub(&p->busy, 1);
+  const bool time = is_with(p, with) && ldg_hot_count(&p->hot, m->bytes);
+  if (!time || !tell(p, m)) atomic_fetch_sub(&p->busy, 1);
 }
 
 static void run(const ldg_pair *p, ldg_kernel *k, const ldg_items *src, const ldg_items *dst, int64_t from, int64_t to) {
@@ -249,9 +271,9 @@ bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *
   ldg_plan *own = (ldg_plan *)(uintptr_t)(src->plan ? src->plan : dst->plan);
   const uint64_t with = name_of(src, dst, &r);
   ldg_pair *p = find(own, with);
-  if (!p && !(p = move_in(own, with, src->plan ? dst->plan : NULL, hi - lo))) return false;
+  if (!p && !(p = move_in(own, with, hi - lo))) return false;
   ldg_kernel *k = ldg_hot_kernel(&p->hot);
-  if (!k) count(p, with, &(maker){ p, src, dst, r, hi - lo });
+  if (!k) count(p, with, &(const maker){ p, *src, *dst, r, hi - lo });
   if (!k || !is_with(p, with)) return false; /* with a kernel it is the same from then on */
   if (!whole_periods(p, lo, hi, from, to)) return false;
   run(p, k, src, dst, *from, *to);

@@ -351,7 +351,7 @@ START_TEST(fork_while_compiling) {
 }
 END_TEST
 
-/* The process that asked is gone; the next one has the kernel for pack, which was at work. The other waited in that process. */
+/* The process that asked is gone; the next one has the kernel for pack, which was at work, and the other if it was asked for in the same go. */
 START_TEST(exit_while_compiling) {
   char *cache = own_cache(helper_path()), lock[4096];
   snprintf(lock, sizeof lock, "%s/.lock", cache);
@@ -365,9 +365,9 @@ START_TEST(exit_while_compiling) {
   ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
   int got = 0;
   for (int i = 0; i < 200 && got < 1; i++) pause_ms(50), got = in_a_process(NO_HELPER, "jit");
-  ck_assert_int_eq(got, 1);
+  ck_assert_int_ge(got, 1);
   const int fd = open(lock, O_RDWR | O_CLOEXEC);
-  flock(fd, LOCK_EX); /* until the helper that nobody waits for has made the other one, too */
+  flock(fd, LOCK_EX); /* until the helper that nobody waits for has ended */
   close(fd);
   drop_cache(cache);
 }

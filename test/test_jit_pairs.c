@@ -26,6 +26,7 @@ static void copy_often(lading_type *const *t, int i, int often) {
 static bool is_told_of(lading_type *const *t, int i) {
   static char text[1 << 16];
   char line[64];
+  ck_assert(settles(20)); /* ids are found when shapes are looked at */
   ck_assert_int_gt(lading_explain(t[i], 1, text, sizeof text), 0);
   const char *id = strstr(text, "id ");
   snprintf(line, sizeof line, "copies to layout %.8s: ", id + 2 + strspn(id + 2, " "));
