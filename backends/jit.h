@@ -10,9 +10,10 @@
 /* len bytes from src to dst, both counted from the places of the iteration. */
 typedef struct ldg_field { int64_t src, dst, len; } ldg_field;
 
-/* What becomes of elements that meet. Whole numbers wrap, so their sign makes no difference. */
-typedef enum ldg_how { LDG_MOVE, LDG_SUM, LDG_PROD, LDG_AND, LDG_OR, LDG_XOR } ldg_how;
-typedef struct ldg_reduce { ldg_how how; bool floats; int size; } ldg_reduce; /* bytes of an element; 1 of a move */
+/* What becomes of elements that meet. Whole numbers wrap: their sign makes a difference only to MIN and MAX, and only there it is told. */
+typedef enum ldg_how { LDG_MOVE, LDG_SUM, LDG_PROD, LDG_AND, LDG_OR, LDG_XOR, LDG_MIN, LDG_MAX, LDG_ALL, LDG_ANY, LDG_ONE, LDG_HOWS } ldg_how;
+typedef enum ldg_number { LDG_WHOLE, LDG_SIGNED, LDG_UNSIGNED, LDG_FLOATS } ldg_number;
+typedef struct ldg_reduce { ldg_how how; ldg_number number; int size; } ldg_reduce; /* bytes of an element; 1 of a move */
 
 #define LDG_SHAPE_FIELDS 64
 #define LDG_SHAPE_BYTES 2048

@@ -147,29 +147,41 @@ static ldg_look look_of(const maker *m) {
 
 /* ---- reductions ---- */
 
+/* Of what an op goes by: of a complex number, one that is added, a part. */
 static int size_of(lading_elem e) {
   switch (e) {
-  case LADING_BYTE: case LADING_INT8: case LADING_UINT8: return 1;
+  case LADING_BYTE: case LADING_BOOL: case LADING_INT8: case LADING_UINT8: return 1;
   case LADING_INT16: case LADING_UINT16: return 2;
-  case LADING_INT32: case LADING_UINT32: case LADING_FLOAT: return 4;
-  case LADING_INT64: case LADING_UINT64: case LADING_DOUBLE: return 8;
+  case LADING_INT32: case LADING_UINT32: case LADING_FLOAT: case LADING_C_FLOAT: return 4;
+  case LADING_INT64: case LADING_UINT64: case LADING_DOUBLE: case LADING_C_DOUBLE: return 8;
   default: return 0;
   }
 }
 
+static bool is_complex(lading_elem e) { return e == LADING_C_FLOAT || e == LADING_C_DOUBLE; }
+
+static ldg_number number_of(lading_op op, lading_elem e) {
+  if (e == LADING_FLOAT || e == LADING_DOUBLE || is_complex(e)) return LDG_FLOATS;
+  if (op != LADING_MIN && op != LADING_MAX) return LDG_WHOLE;
+  return e == LADING_INT8 || e == LADING_INT16 || e == LADING_INT32 || e == LADING_INT64 ? LDG_SIGNED : LDG_UNSIGNED;
+}
+
 ldg_reduce ldg_pair_reduce(lading_op op, lading_elem e) {
-  static const ldg_how how[LADING_OP_MAX] = { [LADING_SUM] = LDG_SUM, [LADING_PROD] = LDG_PROD, [LADING_BAND] = LDG_AND, [LADING_BOR] = LDG_OR, [LADING_BXOR] = LDG_XOR };
+  static const ldg_how how[LADING_OP_MAX] = { [LADING_SUM] = LDG_SUM, [LADING_PROD] = LDG_PROD, [LADING_BAND] = LDG_AND, [LADING_BOR] = LDG_OR, [LADING_BXOR] = LDG_XOR,
+                                              [LADING_MIN] = LDG_MIN, [LADING_MAX] = LDG_MAX, [LADING_LAND] = LDG_ALL, [LADING_LOR] = LDG_ANY, [LADING_LXOR] = LDG_ONE };
   const int size = size_of(e);
-  return (ldg_reduce){ size ? how[op] : LDG_MOVE, e == LADING_FLOAT || e == LADING_DOUBLE, size ? size : 1 };
+  if (!size || !how[op] || (is_complex(e) && op != LADING_SUM)) return (ldg_reduce){ .size = 1 };
+  return (ldg_reduce){ how[op], number_of(op, e), size };
 }
 
 /* ---- pairs ---- */
 
 enum { FREE, TAKEN, USED };
 
+/* From the lowest: 2 bits of the numbers, 4 of the op, 4 of the size, 1 of the direction. */
 static uint64_t name_of(const ldg_items *src, const ldg_items *dst, const ldg_reduce *r) {
   const uint64_t other = src->plan && dst->plan ? dst->plan->serial : 0, packs = src->plan != NULL;
-  return ((other * 2 + packs) * 16 + (uint64_t)r->size) * 16 + (uint64_t)r->how * 2 + r->floats;
+  return ((other * 2 + packs) * 16 + (uint64_t)r->size) * 64 + (uint64_t)r->how * 4 + (uint64_t)r->number;
 }
 
 static bool is_with(ldg_pair *p, uint64_t with) { return atomic_load(&p->claim) == USED && atomic_load_explicit(&p->with, memory_order_relaxed) == with; }
@@ -280,13 +292,24 @@ bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *
   return true;
 }
 
+void ldg_pair_warm(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce) {
+  ldg_plan *own = (ldg_plan *)(uintptr_t)(src->plan ? src->plan : dst->plan);
+  const uint64_t with = name_of(src, dst, reduce);
+  ldg_pair *p = find(own, with);
+  if (!p && !(p = move_in(own, with, WORTH_MAX + 1))) return;
+  const ldg_look l = look_of(&(const maker){ p, *src, *dst, *reduce, own->size });
+  atomic_fetch_add(&p->busy, 1);
+  if (is_with(p, with)) ldg_hot_ask(&p->hot, &l);
+  else atomic_fetch_sub(&p->busy, 1);
+}
+
 /* ---- explain ---- */
 
 static void explain(ldg_pair *p, ldg_text *t) {
-  static const char *const hows[] = { "copies", "sums", "products", "ands", "ors", "exclusive ors" };
-  const uint64_t with = atomic_load_explicit(&p->with, memory_order_relaxed), packs = with >> 8 & 1;
-  ldg_text_add(t, "  %s %s ", hows[with >> 1 & 7], packs ? "to" : "of");
-  if (with >> 9) ldg_text_add(t, "layout %08llx: ", (unsigned long long)(atomic_load_explicit(&p->id, memory_order_relaxed) >> 32)); /* as its id begins */
+  static const char *const hows[] = { "copies", "sums", "products", "ands", "ors", "exclusive ors", "minima", "maxima", "logical ands", "logical ors", "logical exclusive ors" };
+  const uint64_t with = atomic_load_explicit(&p->with, memory_order_relaxed), packs = with >> 10 & 1;
+  ldg_text_add(t, "  %s %s ", hows[with >> 2 & 15], packs ? "to" : "of");
+  if (with >> 11) ldg_text_add(t, "layout %08llx: ", (unsigned long long)(atomic_load_explicit(&p->id, memory_order_relaxed) >> 32)); /* as its id begins */
   else ldg_text_add(t, "packed bytes: ");
   ldg_hot_explain(&p->hot, t);
 }

@@ -19,9 +19,9 @@ static ldg_key random_key(rng *r) {
   const char *level = level_names[rng_in(r, 0, COUNT_OF(level_names) - 1)];
   ldg_key k = { .level = ldg_jit_level_of(level, strlen(level)) };
   ldg_shape *s = &k.shape;
-  const ldg_how how = rng_in(r, 0, 2) ? LDG_MOVE : (ldg_how)rng_in(r, LDG_SUM, LDG_XOR);
-  const bool floats = how && how <= LDG_PROD && rng_in(r, 0, 1);
-  s->reduce = (ldg_reduce){ how, floats, !how ? 1 : floats ? 4 << rng_in(r, 0, 1) : 1 << rng_in(r, 0, 3) };
+  const ldg_how how = rng_in(r, 0, 2) ? LDG_MOVE : (ldg_how)rng_in(r, LDG_SUM, LDG_HOWS - 1);
+  const bool chooses = how == LDG_MIN || how == LDG_MAX, floats = how && (how <= LDG_PROD || chooses) && rng_in(r, 0, 1);
+  s->reduce = (ldg_reduce){ how, floats ? LDG_FLOATS : chooses ? (ldg_number)rng_in(r, LDG_SIGNED, LDG_UNSIGNED) : LDG_WHOLE, !how ? 1 : floats ? 4 << rng_in(r, 0, 1) : 1 << rng_in(r, 0, 3) };
   int64_t end[2] = { 0, 0 }, lo[2] = { INT64_MAX, INT64_MAX }, bytes = 0;
   const int64_t width = how ? s->reduce.size : rng_in(r, 0, 1) ? 4 : 1, most = rng_in(r, 0, 3) ? 20 : 150, far = rng_in(r, 0, 9) ? 9 : 700, jump = rng_in(r, 0, 9) ? 0 : rng_in(r, 1, 5);
   for (const int64_t n = rng_in(r, 1, rng_in(r, 0, 1) ? 6 : LDG_SHAPE_FIELDS); s->n < n && bytes < LDG_SHAPE_BYTES - width * most; s->n++) {
@@ -63,7 +63,7 @@ END_TEST
 START_TEST(keys_refused) {
   static const char *const bad[] = { "", "v3", "v3 ", "v3 *", "v9 * 0>0:4", "v3 * 0>0:0", "v3 * 0>0:4 ", "v3 * 00>0:4", "v3 * 1>0:4", "v3 * 0>1:4", "v3 * 0>0:4 4>2:4",
                                      "v3 0,0 0>0:4", "v3 -0,4 0>0:4", "v3 * 0>0:9999999", "v3 * 0>0:2049", "v3 * 0>0:4x", "v3 * -1>0:4", "v3 4 0>0:4", "v3  * 0>0:4",
-                                     "v3 sum * 0>0:4", "v3 sum.f2 * 0>0:4", "v3 and.f4 * 0>0:4", "v3 sum.f8 * 0>0:4", "v3 sum.i3 * 0>0:3", "v3 max.i4 * 0>0:4", "v3 sum.i4* 0>0:4",
+                                     "v3 sum * 0>0:4", "v3 sum.f2 * 0>0:4", "v3 and.f4 * 0>0:4", "v3 sum.f8 * 0>0:4", "v3 sum.i3 * 0>0:3", "v3 max.i4 * 0>0:4", "v3 sum.s4 * 0>0:4", "v3 lor.u4 * 0>0:4", "v3 min. * 0>0:4", "v3 min.", "v3 sum.i4* 0>0:4",
                                      "v3 @ 0>0:4", "v3 @,@ 0>0:4", "v3 @,4 0>0:4", "v3 4,@ 0>0:4", "v3 *,* 0>0:4", "v3 *, 0>0:4", "v3 sum.i4 @,* 0>0:4" };
   ldg_key k;
   for (int64_t i = 0; i < COUNT_OF(bad); i++) ck_assert_msg(!ldg_key_read(bad[i], &k), "'%s' was taken", bad[i]);
@@ -461,11 +461,16 @@ static void check_reduction(reducer *s, reducer *d, lading_op op, int64_t lo, in
 }
 
 START_TEST(every_reduction) {
-  enum { CASES = TEST_ASAN || TEST_TSAN ? 3 : 12 };
+  enum { CASES = TEST_ASAN || TEST_TSAN ? 4 : 36 };
   static const struct { lading_elem e; int64_t size; lading_op op; } all[] = {
     { LADING_DOUBLE, 8, LADING_SUM }, { LADING_INT32, 4, LADING_PROD }, { LADING_FLOAT, 4, LADING_SUM }, { LADING_BYTE, 1, LADING_BXOR }, { LADING_UINT64, 8, LADING_BAND },
     { LADING_INT16, 2, LADING_SUM }, { LADING_DOUBLE, 8, LADING_PROD }, { LADING_UINT8, 1, LADING_PROD }, { LADING_INT8, 1, LADING_SUM }, { LADING_UINT32, 4, LADING_BOR },
     { LADING_INT64, 8, LADING_PROD }, { LADING_FLOAT, 4, LADING_PROD },
+    { LADING_FLOAT, 4, LADING_MIN }, { LADING_DOUBLE, 8, LADING_MAX }, { LADING_INT8, 1, LADING_MIN }, { LADING_UINT8, 1, LADING_MAX }, { LADING_INT16, 2, LADING_MAX },
+    { LADING_UINT16, 2, LADING_MIN }, { LADING_INT32, 4, LADING_MAX }, { LADING_UINT32, 4, LADING_MIN }, { LADING_INT64, 8, LADING_MIN }, { LADING_UINT64, 8, LADING_MAX },
+    { LADING_C_FLOAT, 8, LADING_SUM }, { LADING_C_DOUBLE, 16, LADING_SUM }, { LADING_INT32, 4, LADING_LAND }, { LADING_UINT8, 1, LADING_LOR }, { LADING_INT64, 8, LADING_LXOR },
+    { LADING_BOOL, 1, LADING_LXOR }, { LADING_C_FLOAT, 8, LADING_PROD }, { LADING_FLOAT16, 2, LADING_MAX },
+    { LADING_DOUBLE, 8, LADING_MIN }, { LADING_FLOAT, 4, LADING_MAX }, { LADING_INT16, 2, LADING_MIN }, { LADING_UINT32, 4, LADING_MAX }, { LADING_UINT64, 8, LADING_MIN }, { LADING_INT8, 1, LADING_MAX },
   };
   rng r = rng_of(76);
   int used = 0;

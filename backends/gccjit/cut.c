@@ -12,13 +12,16 @@ static int64_t bytes_of(const ldg_shape *s) {
 
 /* ---- plain moves ---- */
 
+static int64_t narrower(const ldg_key *key, int64_t w) { return w > LDG_KEY_VECTOR || !ldg_key_chooses(key) ? w / 2 : key->shape.reduce.size; }
+
 /* A tail of a move is as narrow as it can be, or else overlaps what is before it; what is reduced must not be so twice. */
-static int plain_field(const ldg_field *f, int64_t src, int64_t dst, int width, bool twice, ldg_cut *out) {
+static int plain_field(const ldg_key *key, const ldg_field *f, int64_t src, int64_t dst, ldg_cut *out) {
   int n = 0;
-  int64_t w = width;
-  while (w > f->len) w /= 2;
+  const bool twice = !key->shape.reduce.how;
+  int64_t w = ldg_key_width(key);
+  while (w > f->len) w = narrower(key, w);
   for (int64_t at = 0; at < f->len; n++) {
-    while (twice ? f->len - at <= w / 2 : f->len - at < w) w /= 2;
+    while (twice ? f->len - at <= w / 2 : f->len - at < w) w = narrower(key, w);
     at = ldg_min(at, f->len - w);
     if (out) out[n] = (ldg_cut){ .to = dst + f->dst + at, .from = { src + f->src + at, 0 }, .width = (int)w, .windows = 1 };
     at += w;
@@ -28,11 +31,10 @@ static int plain_field(const ldg_field *f, int64_t src, int64_t dst, int width, 
 
 static int plain(const ldg_key *key, int64_t items, ldg_cut *out) {
   const ldg_shape *s = &key->shape;
-  const bool twice = !s->reduce.how;
   int n = 0;
   if (out && plain(key, items, NULL) < 0) return -1;
   for (int64_t i = 0; i < items; i++)
-    for (int k = 0; k < s->n; k++) n += plain_field(&s->field[k], i * s->stride[0], i * s->stride[1], key->level->width, twice, out ? out + n : NULL);
+    for (int k = 0; k < s->n; k++) n += plain_field(key, &s->field[k], i * s->stride[0], i * s->stride[1], out ? out + n : NULL);
   return n <= LDG_CUTS ? n : -1;
 }
 

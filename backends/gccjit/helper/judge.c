@@ -82,11 +82,12 @@ static void noise(char *p, char *end) {
 }
 
 static lading_elem element_of(const ldg_reduce *r) {
-  if (r->floats) return r->size == 4 ? LADING_FLOAT : LADING_DOUBLE;
+  if (r->number == LDG_FLOATS) return r->size == 4 ? LADING_FLOAT : LADING_DOUBLE;
+  if (r->number == LDG_SIGNED) return r->size == 1 ? LADING_INT8 : r->size == 2 ? LADING_INT16 : r->size == 4 ? LADING_INT32 : LADING_INT64;
   return r->how == LDG_MOVE ? LADING_BYTE : r->size == 1 ? LADING_UINT8 : r->size == 2 ? LADING_UINT16 : r->size == 4 ? LADING_UINT32 : LADING_UINT64;
 }
 static lading_op op_of(const ldg_reduce *r) {
-  static const lading_op op[] = { LADING_REPLACE, LADING_SUM, LADING_PROD, LADING_BAND, LADING_BOR, LADING_BXOR };
+  static const lading_op op[LDG_HOWS] = { LADING_REPLACE, LADING_SUM, LADING_PROD, LADING_BAND, LADING_BOR, LADING_BXOR, LADING_MIN, LADING_MAX, LADING_LAND, LADING_LOR, LADING_LXOR };
   return op[r->how];
 }
 
