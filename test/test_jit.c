@@ -96,11 +96,12 @@ static unsigned char wrote[SIDE];
 
 /* Every page that is touched has a byte that is moved. */
 static void check_reads(const ldg_cut *c, const ldg_key *k, int64_t items, const char *text) {
+  if (!c->width && k->level->window == 16) ck_assert_msg(c->store == 0xffff && !c->masked, "%s: a mask", text);
   for (int w = 0; w < c->windows && !c->masked && !c->width; w++) {
     bool before = false, after = false; /* bytes within a page of the first and of the last that is read, on that side of it or at it */
     for (int64_t i = 0; i < items; i++)
       for (int f = 0; f < k->shape.n; f++) {
-        const int64_t a = k->shape.field[f].src + i * k->shape.stride[0], z = a + k->shape.field[f].len, first = c->from[w], last = first + 63;
+        const int64_t a = k->shape.field[f].src + i * k->shape.stride[0], z = a + k->shape.field[f].len, first = c->from[w], last = first + k->level->window - 1;
         before |= a <= first && z > first - NEAR, after |= z > last && a < last + NEAR;
       }
     ck_assert_msg(before && after, "%s: reads beyond what is there", text);

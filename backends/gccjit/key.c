@@ -5,12 +5,12 @@
 
 /* clang and gcc before 11 do not know the levels by name, so features are spelled out; -march=native is refused by libgccjit. */
 static const ldg_jit_level levels[] = {
-  { "base", 16, 0, "-mtune=generic" },
-  { "v2", 16, 0, "-msse4.2 -mpopcnt" },
-  { "v3", 32, 0, "-mavx2 -mbmi -mbmi2" },
-  { "v4", 64, 4, "-mavx2 -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512" },
-  { "v4+vbmi", 64, 1, "-mavx2 -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mprefer-vector-width=512" },
-  { "neon", 16, 0, "-mtune=generic" },
+  { "base", 16, 0, 0, "-mtune=generic" },
+  { "v2", 16, 16, 1, "-msse4.2 -mpopcnt" },
+  { "v3", 32, 16, 1, "-mavx2 -mbmi -mbmi2" },
+  { "v4", 64, 64, 4, "-mavx2 -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512" },
+  { "v4+vbmi", 64, 64, 1, "-mavx2 -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mprefer-vector-width=512" },
+  { "neon", 16, 0, 0, "-mtune=generic" },
 };
 
 const ldg_jit_level *ldg_jit_level_of(const char *name, size_t n) {
@@ -28,7 +28,7 @@ static bool has_least(const ldg_jit_level *l, const ldg_reduce *r) {
   const bool first = strcmp(l->name, "base") == 0;
   if (strcmp(l->name, "neon") == 0) return false;
   if (r->number == LDG_FLOATS) return true;
-  if (r->size == 8) return l->lane > 0;
+  if (r->size == 8) return l->window == 64;
   return !first || (r->size == 1 && r->number == LDG_UNSIGNED) || (r->size == 2 && r->number == LDG_SIGNED);
 }
 

@@ -12,7 +12,7 @@
 typedef struct ldg_jit_level {
   const char *name;
   int width;          /* bytes of the widest move */
-  int lane;           /* shuffles 64 bytes at once in lanes of so many bytes; 0: does not */
+  int window, lane;   /* shuffles so many bytes at once, 64 or 16, in lanes of so many; 0: does not */
   const char *march;  /* what the compiler calls it */
 } ldg_jit_level;
 /* NULL: unknown. */

@@ -93,8 +93,8 @@ static rvalue *choose_by_instruction(maker *m, const ldg_cut *c, type *t) {
   gcc_jit_lvalue *a = load(m, "src", 0, c->from[0], t);
   rvalue *b = loaded(m, "dst", 1, c->to, t);
   gcc_jit_extended_asm *e = gcc_jit_block_add_extended_asm(m->block, NULL, text);
-  gcc_jit_extended_asm_add_output_operand(e, NULL, m->key->level->lane ? "+v" : "+x", a);
-  gcc_jit_extended_asm_add_input_operand(e, NULL, m->key->level->lane ? "v" : "x", b);
+  gcc_jit_extended_asm_add_output_operand(e, NULL, m->key->level->window == 64 ? "+v" : "+x", a);
+  gcc_jit_extended_asm_add_input_operand(e, NULL, m->key->level->window == 64 ? "v" : "x", b);
   return gcc_jit_lvalue_as_rvalue(a);
 }
 
@@ -188,6 +188,45 @@ static void emit_shuffle(maker *m, const ldg_cut *c) {
   gcc_jit_extended_asm_add_clobber(a, "xmm30"), gcc_jit_extended_asm_add_clobber(a, "xmm31");
 }
 
+/* Of 16 bytes: each window's bytes go where they belong, and zeros elsewhere. */
+static void small_text(const ldg_cut *c, bool vex, ldg_text *t) {
+  for (int w = 0; w < c->windows; w++) {
+    const int x = w ? 14 : 15;
+    if (vex) ldg_text_add(t, "vmovdqu %lld(%%0), %%%%xmm%d\n\tvpshufb %%%d, %%%%xmm%d, %%%%xmm%d\n\t", (long long)c->from[w], x, 2 + w, x, x);
+    else ldg_text_add(t, "movdqu %lld(%%0), %%%%xmm%d\n\tpshufb %%%d, %%%%xmm%d\n\t", (long long)c->from[w], x, 2 + w, x);
+    if (w) ldg_text_add(t, vex ? "vpor %%%%xmm14, %%%%xmm15, %%%%xmm15\n\t" : "por %%%%xmm14, %%%%xmm15\n\t");
+  }
+  ldg_text_add(t, vex ? "vmovdqu %%%%xmm15, %lld(%%1)" : "movdqu %%%%xmm15, %lld(%%1)", (long long)c->to);
+}
+
+static rvalue *places_of(maker *m, const ldg_cut *c, int w) {
+  type *t = gcc_jit_context_get_int_type(m->c, 1, 0);
+  rvalue *v[16];
+  for (int i = 0; i < 16; i++) v[i] = gcc_jit_context_new_rvalue_from_long(m->c, t, c->lane[i] / 64 == w ? c->lane[i] % 64 : 128);
+  return gcc_jit_context_new_rvalue_from_vector(m->c, NULL, gcc_jit_type_get_vector(t, 16), 16, v);
+}
+
+static void emit_small(maker *m, const ldg_cut *c) {
+  char text[1024];
+  ldg_text t;
+  rvalue *places[LDG_CUT_WINDOWS];
+  for (int w = 0; w < c->windows; w++) places[w] = held(m, "places", w, places_of(m, c, w));
+  ldg_text_init(&t, text, sizeof text);
+  small_text(c, m->key->level->width > 16, &t);
+  gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(m->block, NULL, text);
+  gcc_jit_extended_asm_set_volatile_flag(a, 1);
+  for (int side = 0; side < 2; side++) gcc_jit_extended_asm_add_input_operand(a, NULL, "r", gcc_jit_lvalue_as_rvalue(m->place[side]));
+  for (int w = 0; w < c->windows; w++) gcc_jit_extended_asm_add_input_operand(a, NULL, "xm", places[w]);
+  gcc_jit_extended_asm_add_clobber(a, "memory");
+  gcc_jit_extended_asm_add_clobber(a, "xmm14"), gcc_jit_extended_asm_add_clobber(a, "xmm15");
+}
+
+static void emit_cut(maker *m, const ldg_cut *c) {
+  if (c->width) emit_move(m, c);
+  else if (m->key->level->window == 16) emit_small(m, c);
+  else emit_shuffle(m, c);
+}
+
 /* ---- loops ---- */
 
 /* place = &from[by] */
@@ -209,10 +248,11 @@ static void step(maker *m, int side, int64_t items) {
 
 static bool emit_group(maker *m, int64_t items) {
   static ldg_cut cut[LDG_CUTS];
-  const int n = ldg_cut_group(m->key, m->way, items, cut);
+  int n = ldg_cut_group(m->key, m->way, items, cut);
+  if (n < 0) n = ldg_cut_group(m->key, LDG_CUT_PLAIN, items, cut); /* those left over, few as they are */
   for (int side = 0; side < 2; side++)
     if (m->base[side]) look_up(m, side);
-  for (int i = m->cut = 0; i < n; m->cut = ++i) cut[i].width ? emit_move(m, &cut[i]) : emit_shuffle(m, &cut[i]);
+  for (int i = m->cut = 0; i < n; m->cut = ++i) emit_cut(m, &cut[i]);
   step(m, 0, items), step(m, 1, items);
   gcc_jit_block_add_assignment_op(m->block, NULL, m->n, GCC_JIT_BINARY_OP_MINUS, number(m, items));
   return n > 0;
