@@ -22,7 +22,7 @@ typedef struct ldg_reduce { ldg_how how; ldg_number number; int size; } ldg_redu
 typedef struct ldg_shape {
   ldg_reduce reduce;   /* fields are whole elements */
   int64_t stride[2];   /* source, destination: of the loop; { 0, 0 } when the kernel gets them as arguments */
-  bool listed[2];      /* iterations of at most one side are where a table says: moves only, in its order; strides are arguments */
+  bool listed[2];      /* iterations of at most one side are where a table says, in its order; strides are arguments */
   int n;
   ldg_field field[LDG_SHAPE_FIELDS];
 } ldg_shape;

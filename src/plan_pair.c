@@ -1,5 +1,5 @@
-/* plan_pair: what two plans have in common. Sides are loops around a body; a period is the least stretch of the stream that is whole
- * bodies on both sides, and the loops of neither end within one. */
+/* plan_pair: what two plans have in common. Sides are loops around a body, or a list of bodies; a period is the least stretch of the
+ * stream that is whole bodies on both sides, and the loops of neither end within one. */
 #include "plan_pair.h"
 
 #include "base_model.h"
@@ -8,13 +8,22 @@
 
 /* ---- sides ---- */
 
-/* dim[0] is of items, the innermost loop, the last, goes around the body. */
-typedef struct side { int nd; struct { int64_t stride, size; } dim[LDG_DIMS + 1]; int64_t row, at; const ldg_rep *body; ldg_rep bytes; } side;
+/* dim[0] is of items, the innermost loop, the last, goes around the body; or, within an item, a list does. */
+typedef struct side { const int32_t *list; int nd; struct { int64_t stride, size; } dim[LDG_DIMS + 1]; int64_t row, at; const ldg_rep *body; ldg_rep bytes; } side;
+
+/* Entries that are the same but for their places; what few fields the whole of it has are better constants. */
+static bool is_list(const ldg_step *s) { return s->rep->kind == LDG_BLOCKS && !s->rep->cnt && s->at4 && !ldg_hot_fits(s->rep) && ldg_hot_fits(s->rep->child); }
+
+static bool open_list(side *s, const ldg_step *step) {
+  s->list = step->at4, s->row = step->rep->size, s->body = step->rep->child;
+  return true;
+}
 
 /* row: bytes of all iterations of the innermost loop; 0: it is that of the items, which has no end. */
 static bool open_plan(side *s, const ldg_plan *p) {
   const ldg_rep *r = p->one.rep;
-  s->nd = 1, s->dim[0].stride = p->extent, s->dim[0].size = p->size, s->row = 0, s->at = p->at;
+  s->nd = 1, s->dim[0].stride = p->extent, s->dim[0].size = p->size, s->row = 0, s->at = p->at, s->list = NULL;
+  if (is_list(&p->one)) return open_list(s, &p->one);
   for (; !ldg_hot_fits(r) && r->kind == LDG_REPEAT && s->nd <= LDG_DIMS; r = r->child)
     s->dim[s->nd].stride = r->stride, s->dim[s->nd++].size = r->child->size, s->row = r->size;
   s->body = r;
@@ -23,7 +32,7 @@ static bool open_plan(side *s, const ldg_plan *p) {
 
 /* In bodies as large as those of the other side. */
 static void open_packed(side *s, int64_t size) {
-  s->nd = 1, s->dim[0].stride = s->dim[0].size = size, s->row = s->at = 0;
+  s->nd = 1, s->dim[0].stride = s->dim[0].size = size, s->row = s->at = 0, s->list = NULL;
   s->bytes = (ldg_rep){ .kind = LDG_BYTES, .n = size, .size = size, .hi = size, .end = size, .runs = 1 }, s->body = &s->bytes;
 }
 
@@ -35,13 +44,14 @@ static bool open_sides(side *a, side *b, const ldg_items *src, const ldg_items *
   return true;
 }
 
-/* Where stream byte pos is, at the start of a body; *left: bytes until the innermost loop ends. */
-static int64_t place(const side *s, int64_t pos, int64_t *left) {
+/* Where stream byte pos is, at the start of a body; *left: bytes until the innermost loop, or the list, ends; *list: from there on. */
+static int64_t place(const side *s, int64_t pos, int64_t *left, const int32_t **list) {
   int64_t off = s->at;
   for (int d = 0; d < s->nd; pos %= s->dim[d++].size) {
     off += pos / s->dim[d].size * s->dim[d].stride;
-    if (d == s->nd - 1 && s->row) *left = ldg_min(*left, s->row - pos);
+    if (d == s->nd - 1 && s->row && !s->list) *left = ldg_min(*left, s->row - pos);
   }
+  if (s->list) *left = ldg_min(*left, s->row - pos), *list = s->list + pos / s->body->size;
   return off;
 }
 
@@ -113,10 +123,12 @@ static const char *shape_of(const maker *m, ldg_shape *s) {
   runs x, y;
   if (!open_sides(&a, &b, &m->src, &m->dst)) return "its bodies are too large";
   if (!m->reduce.how && a.body->runs == 1 && b.body->runs == 1) return "a nest does, in the order that is best for it";
+  if ((a.list || b.list) && m->src.plan && m->dst.plan) return "lists go with packed bytes only";
   if (!(p->period = period_of(a.body->size, b.body->size))) return "what both sides have in common is too large";
   if (a.row % p->period || b.row % p->period) return "the loops of both sides do not end together";
   p->row = ldg_min(a.row ? a.row : INT64_MAX, b.row ? b.row : INT64_MAX);
-  s->reduce = m->reduce, s->n = 0, s->listed[0] = s->listed[1] = false, s->stride[0] = stride_of(&a, p->period), s->stride[1] = stride_of(&b, p->period);
+  s->reduce = m->reduce, s->n = 0, s->listed[0] = a.list, s->listed[1] = b.list, s->stride[0] = s->stride[1] = 0;
+  if (!a.list && !b.list) s->stride[0] = stride_of(&a, p->period), s->stride[1] = stride_of(&b, p->period);
   if (!runs_of(&a, p->period, &x) || !runs_of(&b, p->period, &y) || !zip(s, &x, &y, p->period)) return "it has too many fields";
   ldg_hot_settle(s, p->at);
   return splits(s) ? "it splits elements" : NULL;
@@ -258,10 +270,11 @@ static void count(ldg_pair *p, uint64_t with, const maker *m) {
 static void run(const ldg_pair *p, ldg_kernel *k, const ldg_items *src, const ldg_items *dst, int64_t from, int64_t to) {
   side a, b;
   if (!open_sides(&a, &b, src, dst)) return; /* not so: there was a shape */
+  const int32_t *list = NULL;
   for (int64_t n; from < to; from += n) {
     n = to - from;
-    const int64_t x = place(&a, from, &n) + p->at[0], y = place(&b, from, &n) + p->at[1];
-    k(ldg_at(src->base, x), (char *)(uintptr_t)ldg_at(dst->base, y), n / p->period, stride_of(&a, p->period), stride_of(&b, p->period), NULL);
+    const int64_t x = place(&a, from, &n, &list) + p->at[0], y = place(&b, from, &n, &list) + p->at[1];
+    k(ldg_at(src->base, x), (char *)(uintptr_t)ldg_at(dst->base, y), n / p->period, stride_of(&a, p->period), stride_of(&b, p->period), list);
   }
 }
 

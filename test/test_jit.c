@@ -39,7 +39,7 @@ static ldg_key random_key(rng *r) {
   for (int i = 0; i < s->n; i++) lo[0] = least(lo[0], s->field[i].src), lo[1] = least(lo[1], s->field[i].dst);
   for (int i = 0; i < s->n; i++) s->field[i].src -= lo[0], s->field[i].dst -= lo[1];
   const int64_t kind = rng_in(r, 0, 11);
-  if (kind <= 1) s->listed[kind] = !how;
+  if (kind <= 1) s->listed[kind] = true;
   else if (kind >= 4) {
     s->stride[0] = (end[0] - lo[0] + width * rng_in(r, 0, 9)) * (rng_in(r, 0, 3) ? 1 : -1);
     s->stride[1] = (end[1] - lo[1] + width * rng_in(r, 0, 9)) * (rng_in(r, 0, 3) ? 1 : -1);
@@ -64,7 +64,7 @@ START_TEST(keys_refused) {
   static const char *const bad[] = { "", "v3", "v3 ", "v3 *", "v9 * 0>0:4", "v3 * 0>0:0", "v3 * 0>0:4 ", "v3 * 00>0:4", "v3 * 1>0:4", "v3 * 0>1:4", "v3 * 0>0:4 4>2:4",
                                      "v3 0,0 0>0:4", "v3 -0,4 0>0:4", "v3 * 0>0:9999999", "v3 * 0>0:2049", "v3 * 0>0:4x", "v3 * -1>0:4", "v3 4 0>0:4", "v3  * 0>0:4",
                                      "v3 sum * 0>0:4", "v3 sum.f2 * 0>0:4", "v3 and.f4 * 0>0:4", "v3 sum.f8 * 0>0:4", "v3 sum.i3 * 0>0:3", "v3 max.i4 * 0>0:4", "v3 sum.s4 * 0>0:4", "v3 lor.u4 * 0>0:4", "v3 min. * 0>0:4", "v3 min.", "v3 sum.i4* 0>0:4",
-                                     "v3 @ 0>0:4", "v3 @,@ 0>0:4", "v3 @,4 0>0:4", "v3 4,@ 0>0:4", "v3 *,* 0>0:4", "v3 *, 0>0:4", "v3 sum.i4 @,* 0>0:4" };
+                                     "v3 @ 0>0:4", "v3 @,@ 0>0:4", "v3 @,4 0>0:4", "v3 4,@ 0>0:4", "v3 *,* 0>0:4", "v3 *, 0>0:4" };
   ldg_key k;
   for (int64_t i = 0; i < COUNT_OF(bad); i++) ck_assert_msg(!ldg_key_read(bad[i], &k), "'%s' was taken", bad[i]);
   ck_assert(ldg_key_read("v3 * 0>0:4", &k) && !k.shape.listed[0] && !k.shape.listed[1]);
@@ -425,6 +425,21 @@ static reducer reducer_of(rng *r, lading_elem e, int64_t elements, int64_t count
 static reducer packed_of(int64_t bytes) { return (reducer){ NULL, bytes, bytes, ldg_alloc(bytes) }; }
 static void reducer_free(reducer *d) { lading_type_free(d->t), ldg_free(d->mem); }
 
+/* Entries of some elements at places in no order, some of them twice if that is wanted. */
+static reducer list_of(rng *r, lading_elem e, int64_t elements, int64_t entries, bool twice) {
+  int64_t *at = ldg_alloc(entries * 8);
+  reducer entry = reducer_of(r, e, elements, 1), d = { .count = 1 };
+  for (int64_t i = 0; i < entries; i++) at[i] = entry.span * (twice ? rng_in(r, 0, entries / 2) : i);
+  for (int64_t i = entries - 1; i > 0 && !twice; i--) {
+    const int64_t k = rng_in(r, 0, i), t = at[i];
+    at[i] = at[k], at[k] = t;
+  }
+  ck_assert_int_eq(lading_type_hindexed_block(entries, 1, at, entry.t, &d.t), LADING_OK);
+  d.span = entries * entry.span, d.mem = ldg_alloc(d.span);
+  reducer_free(&entry), ldg_free(at);
+  return d;
+}
+
 /* No NaNs: which of two comes out is nobody's promise. */
 static void fill_numbers(reducer *d, rng *r) {
   for (int64_t i = 0; i < d->span; i++) d->mem[i] = (char)(rng_next(r) & 0xBF);
@@ -460,6 +475,31 @@ static void check_reduction(reducer *s, reducer *d, lading_op op, int64_t lo, in
   ck_assert_msg(memcmp(want, d->mem, (size_t)d->span) == 0, "op %d on [%" PRId64 ", %" PRId64 ") is wrong", op, lo, hi);
   ldg_free(want);
 }
+
+/* Lists with packed bytes, both ways; where entries coincide no kernel may be used, since their turn would be another (is_distinct). */
+START_TEST(every_listed_reduction) {
+  enum { CASES = TEST_ASAN || TEST_TSAN ? 3 : 12 };
+  static const struct { lading_elem e; int64_t size; lading_op op; } all[] = { { LADING_DOUBLE, 8, LADING_SUM }, { LADING_INT32, 4, LADING_MAX }, { LADING_FLOAT, 4, LADING_PROD }, { LADING_UINT16, 2, LADING_BXOR } };
+  rng r = rng_of(77);
+  int used = 0;
+  char *cache = own_cache(helper_path());
+  for (int i = 0; i < CASES; i++) {
+    const int64_t elements = rng_in(&r, 2, 20), n = rng_in(&r, 100, 300), size = all[i % 4].size, bytes = elements * n * size;
+    const bool packs = i % 3 == 0, twice = i % 3 == 1;
+    reducer list = list_of(&r, all[i % 4].e, elements, n, twice), line = packed_of(bytes), *s = packs ? &list : &line, *d = packs ? &line : &list;
+    for (int k = 0; k < 3; k++) check_reduction(s, d, all[i % 4].op, 0, bytes, &r), settles(60);
+    if (!twice) used += count_text(list.t, "tier 2") > 0;
+    else ck_assert_int_eq(count_text(list.t, "tier 2"), 0);
+    for (int k = 0; k < 10; k++) {
+      const int64_t lo = size * rng_in(&r, 0, elements * n);
+      check_reduction(s, d, all[i % 4].op, lo, size * rng_in(&r, lo / size, elements * n), &r);
+    }
+    reducer_free(&list), reducer_free(&line);
+  }
+  ck_assert_msg(used >= CASES / 3, "%d kernels were used", used);
+  drop_cache(cache);
+}
+END_TEST
 
 START_TEST(every_reduction) {
   enum { CASES = TEST_ASAN || TEST_TSAN ? 4 : 36 };
@@ -521,7 +561,7 @@ START_TEST(far_on) {
 END_TEST
 
 int main(int argc, char **argv) {
-  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_list, every_copy, every_reduction, far_on); /* the others are about all levels */
+  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_list, every_copy, every_reduction, every_listed_reduction, far_on); /* the others are about all levels */
   if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused);
-  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused, every_range, every_list, every_copy, every_reduction, far_on);
+  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused, every_range, every_list, every_copy, every_reduction, every_listed_reduction, far_on);
 }

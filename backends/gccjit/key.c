@@ -121,7 +121,7 @@ static bool valid(const ldg_shape *s) {
     for (int k = 0; k < i; k++)
       if (meet(&s->field[i], &s->field[k])) return false;
   }
-  return s->n > 0 && !(s->reduce.how && (s->listed[0] || s->listed[1])) && bytes <= LDG_SHAPE_BYTES && least[0] == 0 && least[1] == 0;
+  return s->n > 0 && bytes <= LDG_SHAPE_BYTES && least[0] == 0 && least[1] == 0;
 }
 
 bool ldg_key_read(const char *text, ldg_key *key) {

@@ -109,11 +109,12 @@ static void define(const ldg_shape *s, const char *src, char *dst, int64_t n, co
 /* Fences: of the source, of the destination, of what it should be, of the offsets. */
 typedef struct trial { const ldg_key *key; ldg_kernel *kernel; int64_t pace[2]; int32_t list[MOST]; fence f[4]; } trial;
 
-/* In no order, some offsets twice, some destinations that meet in part, before and behind what they are counted from. */
-static void scatter(int32_t *list, int64_t n, int64_t pace) {
+/* In no order, some offsets twice, before and behind what they are counted from; some destinations meet in part, but where elements are
+ * reduced: parts of two may be no number. */
+static void scatter(int32_t *list, int64_t n, int64_t pace, bool in_part) {
   for (int64_t i = 0; i < n; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    list[i] = (int32_t)(((int64_t)(state >> 40) % 41 - 20) * pace + i % 5);
+    list[i] = (int32_t)(((int64_t)(state >> 40) % 41 - 20) * pace + (in_part ? i % 5 : 0));
   }
 }
 
@@ -149,7 +150,7 @@ static bool fences_new(trial *t, int64_t n) {
 /* With one pair of strides, up to `most` iterations. */
 static const char *right_at(const ldg_key *key, ldg_kernel *kernel, const int64_t pace[2], int64_t most) {
   trial t = { .key = key, .kernel = kernel, .pace = { pace[0], pace[1] } };
-  scatter(t.list, most, pace[key->shape.listed[1]]);
+  scatter(t.list, most, pace[key->shape.listed[1]], !key->shape.reduce.how);
   if (!fences_new(&t, most)) return "no memory to try it in";
   for (int64_t n = 1; n <= most; n += n < 70 ? 1 : 16)
     if (!try(&t, n, false) || !try(&t, n, true)) return "it moves other bytes than it should";
@@ -207,7 +208,9 @@ typedef struct race { ldg_kernel *kernel; lading_op op; rival rival; const char 
 
 static void lap_op(const race *r, int64_t n) {
   lading_type *const *t = r->rival.type;
-  const int64_t bytes = n * r->rival.plan[r->rival.dir == LDG_UNPACK]->size;
+  const ldg_plan *p = r->rival.plan[r->rival.dir == LDG_UNPACK];
+  const int64_t bytes = n * (r->listed ? p->size / p->one.n : p->size);
+  if (r->listed) n = 1; /* of it as much as n entries are */
   if (r->rival.dir == COPY) lading_copy_op(t[0], n, r->src, t[1], n, r->dst, 0, bytes, r->op);
   else if (r->rival.dir == LDG_PACK) lading_pack_op(t[0], n, r->src, r->dst, 0, bytes, r->op);
   else lading_unpack_op(t[1], n, r->dst, r->src, 0, bytes, r->op);
