@@ -324,6 +324,42 @@ START_TEST(type_freed_while_compiling) {
 }
 END_TEST
 
+/* What was left to be looked at, and never was, or just now is: shapes of a type, and of a pair, either of which may go first. */
+static void *types_come_and_go(void *arg) {
+  enum { TYPES = 200, ITEMS = 60 };
+  static const char from[ITEMS * 64];
+  char to[ITEMS * 64];
+  for (int i = 0; i < TYPES; i++) {
+    lading_type *t[2];
+    char text[128];
+    for (int k = 0; k < 2; k++) {
+      snprintf(text, sizeof text, "resized(hindexed([%d,8],[0,%d],byte),0,%d)", 1 + i % 7, 16 + i / 7 % 5, 48 + 8 * k);
+      if (lading_type_parse(text, &t[k])) return arg;
+    }
+    const int64_t bytes = ITEMS * (9 + i % 7);
+    if (lading_pack(t[0], ITEMS, from, to, 0, bytes) || lading_unpack(t[1], ITEMS, to, from, 0, bytes)) return arg;
+    if (lading_copy(t[0], ITEMS, from, t[1], ITEMS, to, 0, bytes)) return arg;
+    lading_type_free(t[i % 2]), lading_type_free(t[1 - i % 2]);
+  }
+  return NULL;
+}
+
+START_TEST(types_freed_while_looked_at) {
+  char *cache = own_cache(NO_HELPER);
+  pthread_t thread[2];
+  void *wrong;
+  const int64_t live = ldg_alloc_live();
+  for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&thread[i], NULL, types_come_and_go, cache), 0);
+  for (int i = 0; i < 2; i++) {
+    pthread_join(thread[i], &wrong);
+    ck_assert_ptr_null(wrong);
+  }
+  ck_assert(settles(60));
+  ck_assert_int_eq(ldg_alloc_live(), live);
+  drop_cache(cache);
+}
+END_TEST
+
 #if TEST_TSAN /* it takes a process that was forked by one with threads for one that will have none */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) { return "die_after_fork=0"; }
@@ -555,6 +591,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_faults", argc, argv, others_have_the_lock, disk_full, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
-                    heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, environment_is_read_in_calls, no_call_is_cancelled, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
+                    heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, environment_is_read_in_calls, no_call_is_cancelled, type_freed_while_compiling, types_freed_while_looked_at, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
                     who_asks_gets_it, hot_types_get_a_kernel, shapes_are_hoped_for, shapes_that_move_little_leave_room, off_is_off, threads_while_a_kernel_comes);
 }
