@@ -338,7 +338,7 @@ static void *types_come_and_go(void *arg) {
     }
     const int64_t bytes = ITEMS * (9 + i % 7);
     if (lading_pack(t[0], ITEMS, from, to, 0, bytes) || lading_unpack(t[1], ITEMS, to, from, 0, bytes)) return arg;
-    if (lading_copy(t[0], ITEMS, from, t[1], ITEMS, to, 0, bytes)) return arg;
+    if (lading_copy_op(t[0], ITEMS, from, t[1], ITEMS, to, 0, bytes, LADING_BXOR)) return arg;
     lading_type_free(t[i % 2]), lading_type_free(t[1 - i % 2]);
   }
   return NULL;
