@@ -54,6 +54,8 @@ struct ldg_look {
 /* Has it looked at soon, by a thread of ours. Costs as much as some atomics, or the start of that thread. False: not now, there is too much
  * to look at. */
 bool ldg_jit_look(const ldg_look *l);
+/* What was left, and found no memory for that thread, is looked at soon. */
+void ldg_jit_remind(void);
 /* Looks at it at once. */
 void ldg_jit_look_now(const ldg_look *l);
 /* Nothing of it will be looked at from now on; waits for a look that is under way. */

@@ -40,14 +40,16 @@ void ldg_hot_attach(ldg_hot *h, ldg_hot_shape *make, void *arg) {
   atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed);
 }
 
-/* Until it was looked at callers count on, and look for a slot; where there is no place to leave it they try again later. */
+/* Until it was looked at callers count on, and look for a slot; where there is no place to leave it, or nobody to look, they try again
+ * later. */
 static bool leave(ldg_hot *h, const ldg_look *look) {
-  if (atomic_exchange_explicit(&h->left, true, memory_order_acquire)) return false;
-  const int64_t again = atomic_load_explicit(&h->moved, memory_order_relaxed) + LDG_HOT_LOOK;
-  atomic_store_explicit(&h->tell, INT64_MAX - 1, memory_order_relaxed);
-  if (ldg_jit_look(look)) return true;
-  atomic_store_explicit(&h->tell, again, memory_order_relaxed);
-  atomic_store_explicit(&h->left, false, memory_order_release);
+  int64_t mark = atomic_load_explicit(&h->tell, memory_order_relaxed);
+  const int64_t again = ldg_min(atomic_load_explicit(&h->moved, memory_order_relaxed), INT64_MAX / 2) + LDG_HOT_LOOK;
+  const bool was_left = atomic_exchange_explicit(&h->left, true, memory_order_acquire);
+  atomic_compare_exchange_strong_explicit(&h->tell, &mark, again, memory_order_relaxed, memory_order_relaxed); /* unless it was looked at */
+  if (was_left) ldg_jit_remind();
+  else if (ldg_jit_look(look)) return true;
+  else atomic_store_explicit(&h->left, false, memory_order_release);
   return false;
 }
 

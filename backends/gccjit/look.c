@@ -22,6 +22,10 @@ bool ldg_jit_look(const ldg_look *l) {
   return true;
 }
 
+void ldg_jit_remind(void) {
+  if (ldg_look_some()) ldg_attend();
+}
+
 void ldg_jit_look_now(const ldg_look *l) {
   pthread_mutex_lock(&looking);
   l->run(l, false);
