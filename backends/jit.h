@@ -10,9 +10,10 @@
 /* len bytes from src to dst, both counted from the places of the iteration. */
 typedef struct ldg_field { int64_t src, dst, len; } ldg_field;
 
-/* What becomes of elements that meet. Whole numbers wrap, so their sign makes no difference. */
-typedef enum ldg_how { LDG_MOVE, LDG_SUM, LDG_PROD, LDG_AND, LDG_OR, LDG_XOR } ldg_how;
-typedef struct ldg_reduce { ldg_how how; bool floats; int size; } ldg_reduce; /* bytes of an element; 1 of a move */
+/* What becomes of elements that meet. Whole numbers wrap: their sign makes a difference only to MIN and MAX, and only there it is told. */
+typedef enum ldg_how { LDG_MOVE, LDG_SUM, LDG_PROD, LDG_AND, LDG_OR, LDG_XOR, LDG_MIN, LDG_MAX, LDG_ALL, LDG_ANY, LDG_ONE, LDG_HOWS } ldg_how;
+typedef enum ldg_number { LDG_WHOLE, LDG_SIGNED, LDG_UNSIGNED, LDG_FLOATS } ldg_number;
+typedef struct ldg_reduce { ldg_how how; ldg_number number; int size; } ldg_reduce; /* bytes of an element; 1 of a move */
 
 #define LDG_SHAPE_FIELDS 64
 #define LDG_SHAPE_BYTES 2048
@@ -21,7 +22,7 @@ typedef struct ldg_reduce { ldg_how how; bool floats; int size; } ldg_reduce; /*
 typedef struct ldg_shape {
   ldg_reduce reduce;   /* fields are whole elements */
   int64_t stride[2];   /* source, destination: of the loop; { 0, 0 } when the kernel gets them as arguments */
-  bool listed[2];      /* iterations of at most one side are where a table says: moves only, in its order; strides are arguments */
+  bool listed[2];      /* iterations of at most one side are where a table says, in its order; strides are arguments */
   int n;
   ldg_field field[LDG_SHAPE_FIELDS];
 } ldg_shape;
@@ -41,8 +42,27 @@ typedef struct ldg_slot {
 bool ldg_jit_on(void);
 /* Is a kernel wanted at first use, whatever it gains? (LADING_FORCE=jit) */
 bool ldg_jit_forced(void);
-/* The slot of a shape, which will have a kernel soon if the cache has one. `gain` is the most ns that it could save for a byte, `bytes` are
- * those moved so far. NULL, or why there is none. */
+/* Something to be looked at: a shape to be made, and its slot to be found. Plain data, since the caller goes on; `run` may make slots,
+ * takes no lock and no memory, and is also called when it comes to nothing. */
+#define LDG_LOOK_WORDS 12
+typedef struct ldg_look ldg_look;
+struct ldg_look {
+  void (*run)(const ldg_look *l, bool dropped);
+  const void *of[2];             /* who frees any of these says so first: ldg_jit_forget */
+  int64_t word[LDG_LOOK_WORDS];  /* run's own */
+};
+/* Has it looked at soon, by a thread of ours. Costs as much as some atomics, or the start of that thread. False: not now, there is too much
+ * to look at. */
+bool ldg_jit_look(const ldg_look *l);
+/* What was left, and found no memory for that thread, is looked at soon. */
+void ldg_jit_remind(void);
+/* Looks at it at once. */
+void ldg_jit_look_now(const ldg_look *l);
+/* Nothing of it will be looked at from now on; waits for a look that is under way. */
+void ldg_jit_forget(const void *what);
+
+/* For those that look: the slot of a shape, which will have a kernel soon if the cache has one. `gain` is the most ns that it could save
+ * for a byte, `bytes` are those moved so far. NULL, or why there is none. */
 const char *ldg_jit_slot(const ldg_shape *shape, double gain, int64_t bytes, ldg_slot **out);
 extern const char ldg_jit_later[];   /* why not: not before more was moved */
 /* So many bytes more went through loops of this shape: may ask for a kernel. False: nothing more is to be expected. */

@@ -237,6 +237,13 @@ static bool is_named(const char *line, const char *name) {
   return strncmp(line, name, n) == 0 && line[n + strspn(line + n, " ")] == '|';
 }
 
+/* A fifth field is an op: such pairs are for lading-jit. */
+static bool has_op(const char *line) {
+  int bars = 0;
+  for (; *line; line++) bars += *line == '|';
+  return bars > 3;
+}
+
 /* The lines of a file; only the one of that name unless it is NULL. */
 static void each_line(run *r, const char *path, const char *name) {
   char *line = NULL;
@@ -248,7 +255,7 @@ static void each_line(run *r, const char *path, const char *name) {
   }
   while (getline(&line, &cap, f) > 0) {
     line[strcspn(line, "\n")] = 0;
-    if (*line && *line != '#' && (!name || is_named(line, name))) one_line(r, line);
+    if (*line && *line != '#' && !has_op(line) && (!name || is_named(line, name))) one_line(r, line);
   }
   free(line);
   fclose(f);

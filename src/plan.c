@@ -91,8 +91,8 @@ static void free_step(ldg_step *s) {
 }
 static void close_step(ldg_step *s) {
   if (s->kids) for (int64_t i = 0; i < s->n; i++) free_step(s->kids[i]);
+  ldg_jit_unwrap(s); /* first: it may be looked at just now */
   ldg_free(s->kids), ldg_free(s->at4), ldg_free(s->where), ldg_free(s->aux[LDG_PACK]), ldg_free(s->aux[LDG_UNPACK]);
-  ldg_free(s->hot[LDG_PACK]), ldg_free(s->hot[LDG_UNPACK]);
   free_step(s->child), ldg_rep_free(s->copies);
 }
 
@@ -236,6 +236,7 @@ static int open_many(ldg_plan *p, const ldg_rep *r, const char *force) {
 }
 
 static void close_plan(ldg_plan *p) {
+  ldg_jit_forget(p); /* of its pairs */
   p->many.child = NULL; /* `one`, or its child */
   close_step(&p->many), close_step(&p->one);
   ldg_layout_release(p->layout);

@@ -8,7 +8,7 @@ static int64_t between_words(void) { return ldg_jit_forced() ? 1 : 1 << 20; }
 void ldg_hot_init(ldg_hot *h) {
   atomic_store_explicit(&h->kernel, NULL, memory_order_relaxed), atomic_store_explicit(&h->least, 1, memory_order_relaxed);
   atomic_store_explicit(&h->slot, NULL, memory_order_relaxed), atomic_store_explicit(&h->why, NULL, memory_order_relaxed);
-  atomic_store_explicit(&h->moved, 0, memory_order_relaxed), atomic_store_explicit(&h->turn, 0, memory_order_relaxed);
+  atomic_store_explicit(&h->moved, 0, memory_order_relaxed), atomic_store_explicit(&h->left, false, memory_order_relaxed);
   atomic_store_explicit(&h->tell, ldg_jit_forced() ? 1 : LDG_HOT_LOOK, memory_order_relaxed);
 }
 
@@ -24,39 +24,48 @@ static void no_slot(ldg_hot *h, const char *why) {
   const int64_t moved = atomic_load_explicit(&h->moved, memory_order_relaxed);
   const bool later = why == ldg_jit_later && moved < INT64_MAX / 2;
   atomic_store_explicit(&h->why, why, memory_order_relaxed);
-  atomic_store_explicit(&h->tell, later ? 2 * ldg_max(moved, LDG_HOT_LOOK) : INT64_MAX, memory_order_relaxed);
-  if (later) atomic_store_explicit(&h->turn, 0, memory_order_release);
+  if (later) atomic_store_explicit(&h->left, false, memory_order_relaxed);
+  atomic_store_explicit(&h->tell, later ? 2 * ldg_max(moved, LDG_HOT_LOOK) : INT64_MAX, memory_order_release);
 }
 
-/* Whoever comes first makes the shape; all others go on. */
-static void attach(ldg_hot *h, ldg_hot_shape *make, void *arg) {
+void ldg_hot_attach(ldg_hot *h, ldg_hot_shape *make, void *arg) {
   ldg_shape shape;
   ldg_slot *slot;
   double gain;
-  if (atomic_exchange_explicit(&h->turn, 1, memory_order_acquire)) return;
+  if (atomic_load_explicit(&h->slot, memory_order_acquire)) return;
   const char *why = make(arg, &shape, &gain);
   if (!why) why = ldg_jit_slot(&shape, gain, atomic_load_explicit(&h->moved, memory_order_relaxed), &slot);
   if (why) { no_slot(h, why); return; }
-  atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed);
   atomic_store_explicit(&h->slot, slot, memory_order_release);
+  atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed);
 }
 
-static ldg_slot *slot_of(ldg_hot *h, ldg_hot_shape *make, void *arg) {
-  if (!atomic_load_explicit(&h->slot, memory_order_acquire)) attach(h, make, arg);
-  return atomic_load_explicit(&h->slot, memory_order_acquire);
+/* Until it was looked at callers count on, and look for a slot; where there is no place to leave it, or nobody to look, they try again
+ * later. */
+static bool leave(ldg_hot *h, const ldg_look *look) {
+  int64_t mark = atomic_load_explicit(&h->tell, memory_order_relaxed);
+  const int64_t again = ldg_min(atomic_load_explicit(&h->moved, memory_order_relaxed), INT64_MAX / 2) + LDG_HOT_LOOK;
+  const bool was_left = atomic_exchange_explicit(&h->left, true, memory_order_acquire);
+  atomic_compare_exchange_strong_explicit(&h->tell, &mark, again, memory_order_relaxed, memory_order_relaxed); /* unless it was looked at */
+  if (was_left) ldg_jit_remind();
+  else if (ldg_jit_look(look)) return true;
+  else atomic_store_explicit(&h->left, false, memory_order_release);
+  return false;
 }
 
-void ldg_hot_tell(ldg_hot *h, ldg_hot_shape *make, void *arg) {
-  ldg_slot *slot = slot_of(h, make, arg);
-  if (!slot) return;
+bool ldg_hot_tell(ldg_hot *h, const ldg_look *look) {
+  ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
+  if (!slot) return leave(h, look);
   const int64_t bytes = atomic_exchange_explicit(&h->moved, 0, memory_order_relaxed);
-  if (ldg_jit_moved(slot, bytes)) return;
+  if (ldg_jit_moved(slot, bytes)) return false;
   ldg_hot_adopt(h, slot);
   atomic_store_explicit(&h->tell, INT64_MAX, memory_order_relaxed);
+  return false;
 }
 
-void ldg_hot_ask(ldg_hot *h, ldg_hot_shape *make, void *arg) {
-  ldg_slot *slot = slot_of(h, make, arg);
+void ldg_hot_ask(ldg_hot *h, const ldg_look *look) {
+  ldg_jit_look_now(look);
+  ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
   if (!slot) return;
   ldg_jit_ask(slot);
   atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed); /* it may have been told that nothing is to be expected */

@@ -1,5 +1,5 @@
-/* plan_hot: what stands in front of tier 1 until a kernel comes: it counts bytes, asks for a slot, and takes the slot's kernel. Steps have
- * one a direction (plan_jit.h), pairs of plans that are copied have one (plan_pair.h). */
+/* plan_hot: what stands in front of tier 1 until a kernel comes: it counts bytes, has a slot looked for, and takes the slot's kernel. What
+ * takes longer than a count is left to a thread of the backend's. Steps have one a direction (plan_jit.h), pairs of plans that are copied have one (plan_pair.h). */
 #ifndef LDG_PLAN_HOT_H
 #define LDG_PLAN_HOT_H
 
@@ -14,7 +14,7 @@ typedef struct ldg_hot {
   _Atomic(ldg_slot *) slot;      /* NULL: not yet, or never */
   _Atomic int64_t moved;         /* bytes, not yet told to the slot; racy: some may be lost */
   _Atomic int64_t tell;          /* when that many; INT64_MAX: nobody wants to know any more */
-  _Atomic int turn;              /* who makes the shape */
+  _Atomic bool left;             /* it was left to be looked at */
   _Atomic(const char *) why;     /* there is no slot */
 } ldg_hot;
 
@@ -33,28 +33,30 @@ typedef struct ldg_pair {
 } ldg_pair;
 #define LDG_PAIRS 4
 
-/* Makes the shape, and what else is to be known before there is a slot; `gain` as ldg_jit_slot takes it. One thread at a time does.
- * NULL or why there is none. */
+/* Makes the shape, and what else is to be known before there is a slot; `gain` as ldg_jit_slot takes it. NULL or why there is none. */
 typedef const char *ldg_hot_shape(void *arg, ldg_shape *s, double *gain);
 
 void ldg_hot_init(ldg_hot *h);
-void ldg_hot_tell(ldg_hot *h, ldg_hot_shape *shape, void *arg);
+/* Of a look: finds the slot, unless it was found. */
+void ldg_hot_attach(ldg_hot *h, ldg_hot_shape *make, void *arg);
+/* When it is time to: tells the slot, or leaves it to be looked for, once. Was it left, so that the look will run? */
+bool ldg_hot_tell(ldg_hot *h, const ldg_look *look);
 /* The slot's kernel becomes its own, so that calls have no slot to go to. */
 bool ldg_hot_adopt(ldg_hot *h, const ldg_slot *slot);
 /* Asks for the kernel at once. */
-void ldg_hot_ask(ldg_hot *h, ldg_hot_shape *shape, void *arg);
+void ldg_hot_ask(ldg_hot *h, const ldg_look *look);
 void ldg_hot_explain(const ldg_hot *h, ldg_text *t);
 
-/* The kernel; or NULL, and so many bytes more were counted. */
+/* The kernel; or NULL, and so many bytes more were counted: is it time to tell? */
 static inline ldg_kernel *ldg_hot_kernel(const ldg_hot *h) { return atomic_load_explicit(&h->kernel, memory_order_acquire); }
-static inline void ldg_hot_count(ldg_hot *h, int64_t bytes, ldg_hot_shape *shape, void *arg) {
+static inline bool ldg_hot_count(ldg_hot *h, int64_t bytes) {
   const int64_t mark = atomic_load_explicit(&h->tell, memory_order_relaxed);
-  if (mark == INT64_MAX) return;
+  if (mark == INT64_MAX) return false;
   const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
-  if (slot && ldg_hot_adopt(h, slot)) return;
+  if (slot && ldg_hot_adopt(h, slot)) return false;
   const int64_t all = atomic_load_explicit(&h->moved, memory_order_relaxed) + bytes;
   atomic_store_explicit(&h->moved, all, memory_order_relaxed);
-  if (all >= mark) ldg_hot_tell(h, shape, arg);
+  return all >= mark;
 }
 
 /* Is a body small enough for a shape? */

@@ -1,6 +1,6 @@
 /* plan_jit: kernels that are compiled while the program runs, in front of the jobs of a plan. At commit nothing is decided but
  * whether a job is of the kind that a kernel may beat: a few facts of the rep, no look at its entries. Once a job has moved some
- * bytes its shape is made, and from then on it shares a slot with all others of that shape. */
+ * bytes its shape is looked at, by another thread, and from then on it shares a slot with all others of that shape. */
 #include "plan_jit.h"
 
 #include "base_model.h"
@@ -29,7 +29,7 @@ static void run_loops(const hot *h, ldg_kernel *k, int d, const char *src, char 
     run_loops(h, k, d - 1, ldg_at(src, i * h->dim[d].src), ldg_at(dst, i * h->dim[d].dst), h->dim[d - 1].n);
 }
 
-static ldg_hot_shape make_shape;
+static void look(const ldg_look *l, bool dropped);
 
 static __attribute__((noinline)) void run_otherwise(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
@@ -38,7 +38,7 @@ static __attribute__((noinline)) void run_otherwise(const ldg_job *j, const char
     run_loops(h, k, h->loops - 1, ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), n);
     return;
   }
-  if (!k) ldg_hot_count(&h->hot, h->each ? n * h->each : h->step->size, make_shape, h);
+  if (!k && ldg_hot_count(&h->hot, h->each ? n * h->each : h->step->size)) ldg_hot_tell(&h->hot, &(const ldg_look){ look, { h, NULL }, { 0 } });
   h->below(j, src, dst, i0, n);
 }
 
@@ -149,6 +149,11 @@ static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
   return NULL;
 }
 
+static void look(const ldg_look *l, bool dropped) {
+  hot *h = (hot *)(uintptr_t)l->of[0];
+  if (!dropped) ldg_hot_attach(&h->hot, make_shape, h);
+}
+
 /* ---- wrapping ---- */
 
 bool ldg_jit_lets(const char *force) { return (!force || !strcmp(force, "jit")) && ldg_jit_on(); }
@@ -182,6 +187,13 @@ void ldg_jit_wrap(ldg_step *s, int dir) {
   s->hot[dir] = h, s->job[dir].hot = h, s->job[dir].run = is_listed(s, dir) ? run_list : run;
 }
 
+void ldg_jit_unwrap(ldg_step *s) {
+  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) {
+    if (s->hot[dir]) ldg_jit_forget(s->hot[dir]);
+    ldg_free(s->hot[dir]);
+  }
+}
+
 void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {
   const hot *h = s->hot[dir];
   if (!h) return;
@@ -192,7 +204,7 @@ void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {
 }
 
 static void warm_job(hot *h) {
-  if (h) ldg_hot_ask(&h->hot, make_shape, h);
+  if (h) ldg_hot_ask(&h->hot, &(const ldg_look){ look, { h, NULL }, { 0 } });
 }
 
 static void warm_step(const ldg_step *s) {

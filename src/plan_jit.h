@@ -8,6 +8,8 @@
 bool ldg_jit_lets(const char *force);
 /* The job of a direction was chosen: wraps it where a kernel may pay, and there is memory to. */
 void ldg_jit_wrap(ldg_step *s, int dir);
+/* Before a step is freed. */
+void ldg_jit_unwrap(ldg_step *s);
 /* Asks at once for all kernels of a plan that are predicted to gain anything. */
 void ldg_jit_warm(const ldg_plan *p);
 /* What the wrapper of a step, if it has one, knows; no line otherwise. */

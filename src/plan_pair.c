@@ -1,5 +1,5 @@
-/* plan_pair: what two plans have in common. Sides are loops around a body; a period is the least stretch of the stream that is whole
- * bodies on both sides, and the loops of neither end within one. */
+/* plan_pair: what two plans have in common. Sides are loops around a body, or a list of bodies; a period is the least stretch of the
+ * stream that is whole bodies on both sides, and the loops of neither end within one. */
 #include "plan_pair.h"
 
 #include "base_model.h"
@@ -8,13 +8,22 @@
 
 /* ---- sides ---- */
 
-/* dim[0] is of items, the innermost loop, the last, goes around the body. */
-typedef struct side { int nd; struct { int64_t stride, size; } dim[LDG_DIMS + 1]; int64_t row, at; const ldg_rep *body; ldg_rep bytes; } side;
+/* dim[0] is of items, the innermost loop, the last, goes around the body; or, within an item, a list does. */
+typedef struct side { const int32_t *list; int nd; struct { int64_t stride, size; } dim[LDG_DIMS + 1]; int64_t row, at; const ldg_rep *body; ldg_rep bytes; } side;
+
+/* Entries that are the same but for their places; what few fields the whole of it has are better constants. */
+static bool is_list(const ldg_step *s) { return s->rep->kind == LDG_BLOCKS && !s->rep->cnt && s->at4 && !ldg_hot_fits(s->rep) && ldg_hot_fits(s->rep->child); }
+
+static bool open_list(side *s, const ldg_step *step) {
+  s->list = step->at4, s->row = step->rep->size, s->body = step->rep->child;
+  return true;
+}
 
 /* row: bytes of all iterations of the innermost loop; 0: it is that of the items, which has no end. */
 static bool open_plan(side *s, const ldg_plan *p) {
   const ldg_rep *r = p->one.rep;
-  s->nd = 1, s->dim[0].stride = p->extent, s->dim[0].size = p->size, s->row = 0, s->at = p->at;
+  s->nd = 1, s->dim[0].stride = p->extent, s->dim[0].size = p->size, s->row = 0, s->at = p->at, s->list = NULL;
+  if (is_list(&p->one)) return open_list(s, &p->one);
   for (; !ldg_hot_fits(r) && r->kind == LDG_REPEAT && s->nd <= LDG_DIMS; r = r->child)
     s->dim[s->nd].stride = r->stride, s->dim[s->nd++].size = r->child->size, s->row = r->size;
   s->body = r;
@@ -23,7 +32,7 @@ static bool open_plan(side *s, const ldg_plan *p) {
 
 /* In bodies as large as those of the other side. */
 static void open_packed(side *s, int64_t size) {
-  s->nd = 1, s->dim[0].stride = s->dim[0].size = size, s->row = s->at = 0;
+  s->nd = 1, s->dim[0].stride = s->dim[0].size = size, s->row = s->at = 0, s->list = NULL;
   s->bytes = (ldg_rep){ .kind = LDG_BYTES, .n = size, .size = size, .hi = size, .end = size, .runs = 1 }, s->body = &s->bytes;
 }
 
@@ -35,13 +44,14 @@ static bool open_sides(side *a, side *b, const ldg_items *src, const ldg_items *
   return true;
 }
 
-/* Where stream byte pos is, at the start of a body; *left: bytes until the innermost loop ends. */
-static int64_t place(const side *s, int64_t pos, int64_t *left) {
+/* Where stream byte pos is, at the start of a body; *left: bytes until the innermost loop, or the list, ends; *list: from there on. */
+static int64_t place(const side *s, int64_t pos, int64_t *left, const int32_t **list) {
   int64_t off = s->at;
   for (int d = 0; d < s->nd; pos %= s->dim[d++].size) {
     off += pos / s->dim[d].size * s->dim[d].stride;
-    if (d == s->nd - 1 && s->row) *left = ldg_min(*left, s->row - pos);
+    if (d == s->nd - 1 && s->row && !s->list) *left = ldg_min(*left, s->row - pos);
   }
+  if (s->list) *left = ldg_min(*left, s->row - pos), *list = s->list + pos / s->body->size;
   return off;
 }
 
@@ -86,7 +96,8 @@ static bool zip(ldg_shape *s, const runs *a, const runs *b, int64_t period) {
   return true;
 }
 
-typedef struct maker { ldg_pair *pair; const ldg_items *src, *dst; ldg_reduce reduce; int64_t bytes; } maker;
+/* It is left to others, so it has no pointer to a caller's. */
+typedef struct maker { ldg_pair *pair; ldg_items src, dst; ldg_reduce reduce; int64_t bytes; } maker;
 
 /* What an element takes at most, op by op: 2.5 ns were measured where a plan reduces, 17 where two layouts are walked. */
 #define REDUCE_NS 2.5
@@ -94,8 +105,8 @@ typedef struct maker { ldg_pair *pair; const ldg_items *src, *dst; ldg_reduce re
 
 /* At most: of a copy what packing and unpacking take, beyond a memcpy. */
 static double gain_of(const maker *m) {
-  if (m->reduce.how) return (m->src->plan && m->dst->plan ? REDUCE_WALKED_NS : REDUCE_NS) / m->reduce.size;
-  const double tier1 = ldg_plan_cost(m->src->plan, m->src->count, LDG_PACK, m->bytes) + ldg_plan_cost(m->dst->plan, m->dst->count, LDG_UNPACK, m->bytes);
+  if (m->reduce.how) return (m->src.plan && m->dst.plan ? REDUCE_WALKED_NS : REDUCE_NS) / m->reduce.size;
+  const double tier1 = ldg_plan_cost(m->src.plan, m->src.count, LDG_PACK, m->bytes) + ldg_plan_cost(m->dst.plan, m->dst.count, LDG_UNPACK, m->bytes);
   return (tier1 - ldg_model_copy(m->bytes)) / (double)m->bytes;
 }
 
@@ -110,12 +121,14 @@ static const char *shape_of(const maker *m, ldg_shape *s) {
   ldg_pair *p = m->pair;
   side a, b;
   runs x, y;
-  if (!open_sides(&a, &b, m->src, m->dst)) return "its bodies are too large";
+  if (!open_sides(&a, &b, &m->src, &m->dst)) return "its bodies are too large";
   if (!m->reduce.how && a.body->runs == 1 && b.body->runs == 1) return "a nest does, in the order that is best for it";
+  if ((a.list || b.list) && m->src.plan && m->dst.plan) return "lists go with packed bytes only";
   if (!(p->period = period_of(a.body->size, b.body->size))) return "what both sides have in common is too large";
   if (a.row % p->period || b.row % p->period) return "the loops of both sides do not end together";
   p->row = ldg_min(a.row ? a.row : INT64_MAX, b.row ? b.row : INT64_MAX);
-  s->reduce = m->reduce, s->n = 0, s->listed[0] = s->listed[1] = false, s->stride[0] = stride_of(&a, p->period), s->stride[1] = stride_of(&b, p->period);
+  s->reduce = m->reduce, s->n = 0, s->listed[0] = a.list, s->listed[1] = b.list, s->stride[0] = s->stride[1] = 0;
+  if (!a.list && !b.list) s->stride[0] = stride_of(&a, p->period), s->stride[1] = stride_of(&b, p->period);
   if (!runs_of(&a, p->period, &x) || !runs_of(&b, p->period, &y) || !zip(s, &x, &y, p->period)) return "it has too many fields";
   ldg_hot_settle(s, p->at);
   return splits(s) ? "it splits elements" : NULL;
@@ -123,36 +136,64 @@ static const char *shape_of(const maker *m, ldg_shape *s) {
 
 static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
   const maker *m = arg;
+  const ldg_plan *other = m->src.plan ? m->dst.plan : NULL;
+  atomic_store_explicit(&m->pair->id, other ? ldg_layout_named(other->layout).w[1] : 0, memory_order_relaxed);
   m->pair->most = ldg_jit_forced() ? INT64_MAX : ldg_model_count(LDG_MODEL_STREAM) - 1;
   *gain = gain_of(m);
   return shape_of(m, s);
 }
 
+static void look(const ldg_look *l, bool dropped) {
+  maker m;
+  memcpy(&m, l->word, sizeof m);
+  if (!dropped) ldg_hot_attach(&m.pair->hot, make_shape, &m);
+  atomic_fetch_sub(&m.pair->busy, 1);
+}
+
+static ldg_look look_of(const maker *m) {
+  ldg_look l = { look, { m->src.plan, m->dst.plan }, { 0 } };
+  _Static_assert(sizeof *m <= sizeof l.word, "a look has few words");
+  memcpy(l.word, m, sizeof *m);
+  return l;
+}
+
 /* ---- reductions ---- */
 
+/* Of what an op goes by: of a complex number, one that is added, a part. */
 static int size_of(lading_elem e) {
   switch (e) {
-  case LADING_BYTE: case LADING_INT8: case LADING_UINT8: return 1;
+  case LADING_BYTE: case LADING_BOOL: case LADING_INT8: case LADING_UINT8: return 1;
   case LADING_INT16: case LADING_UINT16: return 2;
-  case LADING_INT32: case LADING_UINT32: case LADING_FLOAT: return 4;
-  case LADING_INT64: case LADING_UINT64: case LADING_DOUBLE: return 8;
+  case LADING_INT32: case LADING_UINT32: case LADING_FLOAT: case LADING_C_FLOAT: return 4;
+  case LADING_INT64: case LADING_UINT64: case LADING_DOUBLE: case LADING_C_DOUBLE: return 8;
   default: return 0;
   }
 }
 
+static bool is_complex(lading_elem e) { return e == LADING_C_FLOAT || e == LADING_C_DOUBLE; }
+
+static ldg_number number_of(lading_op op, lading_elem e) {
+  if (e == LADING_FLOAT || e == LADING_DOUBLE || is_complex(e)) return LDG_FLOATS;
+  if (op != LADING_MIN && op != LADING_MAX) return LDG_WHOLE;
+  return e == LADING_INT8 || e == LADING_INT16 || e == LADING_INT32 || e == LADING_INT64 ? LDG_SIGNED : LDG_UNSIGNED;
+}
+
 ldg_reduce ldg_pair_reduce(lading_op op, lading_elem e) {
-  static const ldg_how how[LADING_OP_MAX] = { [LADING_SUM] = LDG_SUM, [LADING_PROD] = LDG_PROD, [LADING_BAND] = LDG_AND, [LADING_BOR] = LDG_OR, [LADING_BXOR] = LDG_XOR };
+  static const ldg_how how[LADING_OP_MAX] = { [LADING_SUM] = LDG_SUM, [LADING_PROD] = LDG_PROD, [LADING_BAND] = LDG_AND, [LADING_BOR] = LDG_OR, [LADING_BXOR] = LDG_XOR,
+                                              [LADING_MIN] = LDG_MIN, [LADING_MAX] = LDG_MAX, [LADING_LAND] = LDG_ALL, [LADING_LOR] = LDG_ANY, [LADING_LXOR] = LDG_ONE };
   const int size = size_of(e);
-  return (ldg_reduce){ size ? how[op] : LDG_MOVE, e == LADING_FLOAT || e == LADING_DOUBLE, size ? size : 1 };
+  if (!size || !how[op] || (is_complex(e) && op != LADING_SUM)) return (ldg_reduce){ .size = 1 };
+  return (ldg_reduce){ how[op], number_of(op, e), size };
 }
 
 /* ---- pairs ---- */
 
 enum { FREE, TAKEN, USED };
 
+/* From the lowest: 2 bits of the numbers, 4 of the op, 4 of the size, 1 of the direction. */
 static uint64_t name_of(const ldg_items *src, const ldg_items *dst, const ldg_reduce *r) {
   const uint64_t other = src->plan && dst->plan ? dst->plan->serial : 0, packs = src->plan != NULL;
-  return ((other * 2 + packs) * 16 + (uint64_t)r->size) * 16 + (uint64_t)r->how * 2 + r->floats;
+  return ((other * 2 + packs) * 16 + (uint64_t)r->size) * 64 + (uint64_t)r->how * 4 + (uint64_t)r->number;
 }
 
 static bool is_with(ldg_pair *p, uint64_t with) { return atomic_load(&p->claim) == USED && atomic_load_explicit(&p->with, memory_order_relaxed) == with; }
@@ -163,10 +204,10 @@ static ldg_pair *find(ldg_plan *p, uint64_t with) {
   return NULL;
 }
 
-static void settle_in(ldg_pair *p, uint64_t with, const ldg_plan *other) {
+static void settle_in(ldg_pair *p, uint64_t with) {
   ldg_hot_init(&p->hot);
   atomic_store_explicit(&p->worth, 0, memory_order_relaxed);
-  atomic_store_explicit(&p->id, other ? ldg_layout_named(other->layout).w[1] : 0, memory_order_relaxed);
+  atomic_store_explicit(&p->id, 0, memory_order_relaxed);
   atomic_store_explicit(&p->with, with, memory_order_relaxed);
 }
 
@@ -203,31 +244,37 @@ static bool take(ldg_pair *p, int64_t bytes) {
 }
 
 /* NULL: there is no place, or not yet. */
-static ldg_pair *move_in(ldg_plan *p, uint64_t with, const ldg_plan *other, int64_t bytes) {
+static ldg_pair *move_in(ldg_plan *p, uint64_t with, int64_t bytes) {
   ldg_pair *x = cheapest(p);
   if (!x || !take(x, bytes)) return add(&p->unpaired, bytes), NULL;
   const bool mine = !atomic_load(&x->busy) && !ldg_hot_kernel(&x->hot); /* who was there before we took it may be at it still */
-  if (mine) settle_in(x, with, other);
+  if (mine) settle_in(x, with);
   atomic_store(&x->claim, USED);
   return mine ? x : NULL;
 }
 
-/* Who is busy with it keeps it as it is: either he is seen, or he sees that it was taken. */
-static void count(ldg_pair *p, uint64_t with, maker *m) {
+static bool tell(ldg_pair *p, const maker *m) {
+  const ldg_look l = look_of(m);
+  return ldg_hot_tell(&p->hot, &l);
+}
+
+/* Who is busy with it keeps it as it is: either he is seen, or he sees that it was taken. A look that was left is busy until it is over. */
+static void count(ldg_pair *p, uint64_t with, const maker *m) {
   add(&p->worth, m->bytes);
   if (atomic_load_explicit(&p->hot.tell, memory_order_relaxed) == INT64_MAX) return;
   atomic_fetch_add(&p->busy, 1);
-  if (is_with(p, with)) ldg_hot_count(&p->hot, m->bytes, make_shape, m);
-  atomic_fetch_sub(&p->busy, 1);
+  const bool time = is_with(p, with) && ldg_hot_count(&p->hot, m->bytes);
+  if (!time || !tell(p, m)) atomic_fetch_sub(&p->busy, 1);
 }
 
 static void run(const ldg_pair *p, ldg_kernel *k, const ldg_items *src, const ldg_items *dst, int64_t from, int64_t to) {
   side a, b;
   if (!open_sides(&a, &b, src, dst)) return; /* not so: there was a shape */
+  const int32_t *list = NULL;
   for (int64_t n; from < to; from += n) {
     n = to - from;
-    const int64_t x = place(&a, from, &n) + p->at[0], y = place(&b, from, &n) + p->at[1];
-    k(ldg_at(src->base, x), (char *)(uintptr_t)ldg_at(dst->base, y), n / p->period, stride_of(&a, p->period), stride_of(&b, p->period), NULL);
+    const int64_t x = place(&a, from, &n, &list) + p->at[0], y = place(&b, from, &n, &list) + p->at[1];
+    k(ldg_at(src->base, x), (char *)(uintptr_t)ldg_at(dst->base, y), n / p->period, stride_of(&a, p->period), stride_of(&b, p->period), list);
   }
 }
 
@@ -249,22 +296,33 @@ bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *
   ldg_plan *own = (ldg_plan *)(uintptr_t)(src->plan ? src->plan : dst->plan);
   const uint64_t with = name_of(src, dst, &r);
   ldg_pair *p = find(own, with);
-  if (!p && !(p = move_in(own, with, src->plan ? dst->plan : NULL, hi - lo))) return false;
+  if (!p && !(p = move_in(own, with, hi - lo))) return false;
   ldg_kernel *k = ldg_hot_kernel(&p->hot);
-  if (!k) count(p, with, &(maker){ p, src, dst, r, hi - lo });
+  if (!k) count(p, with, &(const maker){ p, *src, *dst, r, hi - lo });
   if (!k || !is_with(p, with)) return false; /* with a kernel it is the same from then on */
   if (!whole_periods(p, lo, hi, from, to)) return false;
   run(p, k, src, dst, *from, *to);
   return true;
 }
 
+void ldg_pair_warm(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce) {
+  ldg_plan *own = (ldg_plan *)(uintptr_t)(src->plan ? src->plan : dst->plan);
+  const uint64_t with = name_of(src, dst, reduce);
+  ldg_pair *p = find(own, with);
+  if (!p && !(p = move_in(own, with, WORTH_MAX + 1))) return;
+  const ldg_look l = look_of(&(const maker){ p, *src, *dst, *reduce, own->size });
+  atomic_fetch_add(&p->busy, 1);
+  if (is_with(p, with)) ldg_hot_ask(&p->hot, &l);
+  else atomic_fetch_sub(&p->busy, 1);
+}
+
 /* ---- explain ---- */
 
 static void explain(ldg_pair *p, ldg_text *t) {
-  static const char *const hows[] = { "copies", "sums", "products", "ands", "ors", "exclusive ors" };
-  const uint64_t with = atomic_load_explicit(&p->with, memory_order_relaxed), packs = with >> 8 & 1;
-  ldg_text_add(t, "  %s %s ", hows[with >> 1 & 7], packs ? "to" : "of");
-  if (with >> 9) ldg_text_add(t, "layout %08llx: ", (unsigned long long)(atomic_load_explicit(&p->id, memory_order_relaxed) >> 32)); /* as its id begins */
+  static const char *const hows[] = { "copies", "sums", "products", "ands", "ors", "exclusive ors", "minima", "maxima", "logical ands", "logical ors", "logical exclusive ors" };
+  const uint64_t with = atomic_load_explicit(&p->with, memory_order_relaxed), packs = with >> 10 & 1;
+  ldg_text_add(t, "  %s %s ", hows[with >> 2 & 15], packs ? "to" : "of");
+  if (with >> 11) ldg_text_add(t, "layout %08llx: ", (unsigned long long)(atomic_load_explicit(&p->id, memory_order_relaxed) >> 32)); /* as its id begins */
   else ldg_text_add(t, "packed bytes: ");
   ldg_hot_explain(&p->hot, t);
 }

@@ -93,6 +93,9 @@ def test_copy(lbench, tmp):
     check("transpose_doubles" in out and len(run(lbench, "copy", *SHORT, "prime_strides").stdout.splitlines()) == 4, "copy of one pair")
     line = "mine | 8 @0:8 4x32:16 :2 | vector(4,2,4,double) | hindexed_block(64,[8],byte)"
     check(re.search(r"mine +64 +4 +1 ", run(lbench, "copy", *SHORT, line).stdout), "copy of a line")
+    (tmp / "ops.pairs").write_text(f"{line}\nsums | - | vector(4,2,4,double) | - | sum\n")
+    out = run(lbench, "copy", *SHORT, tmp / "ops.pairs").stdout
+    check("mine" in out and "sums" not in out, f"a pair with an op is not left out: {out}")
     run(lbench, "copy", *SHORT, "--cold", 4096, "--filter", "wrf")
     for wrong, says in ((line.replace("4x32:16", "4x32:24"), "hand loop"), (line.replace("64", "65"), "destination 65"), ("a | b", "a pair is"),
                         ("none", "is no pair"), (str(tmp / "none.pairs"), "cannot be read")):

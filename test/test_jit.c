@@ -19,9 +19,9 @@ static ldg_key random_key(rng *r) {
   const char *level = level_names[rng_in(r, 0, COUNT_OF(level_names) - 1)];
   ldg_key k = { .level = ldg_jit_level_of(level, strlen(level)) };
   ldg_shape *s = &k.shape;
-  const ldg_how how = rng_in(r, 0, 2) ? LDG_MOVE : (ldg_how)rng_in(r, LDG_SUM, LDG_XOR);
-  const bool floats = how && how <= LDG_PROD && rng_in(r, 0, 1);
-  s->reduce = (ldg_reduce){ how, floats, !how ? 1 : floats ? 4 << rng_in(r, 0, 1) : 1 << rng_in(r, 0, 3) };
+  const ldg_how how = rng_in(r, 0, 2) ? LDG_MOVE : (ldg_how)rng_in(r, LDG_SUM, LDG_HOWS - 1);
+  const bool chooses = how == LDG_MIN || how == LDG_MAX, floats = how && (how <= LDG_PROD || chooses) && rng_in(r, 0, 1);
+  s->reduce = (ldg_reduce){ how, floats ? LDG_FLOATS : chooses ? (ldg_number)rng_in(r, LDG_SIGNED, LDG_UNSIGNED) : LDG_WHOLE, !how ? 1 : floats ? 4 << rng_in(r, 0, 1) : 1 << rng_in(r, 0, 3) };
   int64_t end[2] = { 0, 0 }, lo[2] = { INT64_MAX, INT64_MAX }, bytes = 0;
   const int64_t width = how ? s->reduce.size : rng_in(r, 0, 1) ? 4 : 1, most = rng_in(r, 0, 3) ? 20 : 150, far = rng_in(r, 0, 9) ? 9 : 700, jump = rng_in(r, 0, 9) ? 0 : rng_in(r, 1, 5);
   for (const int64_t n = rng_in(r, 1, rng_in(r, 0, 1) ? 6 : LDG_SHAPE_FIELDS); s->n < n && bytes < LDG_SHAPE_BYTES - width * most; s->n++) {
@@ -39,7 +39,7 @@ static ldg_key random_key(rng *r) {
   for (int i = 0; i < s->n; i++) lo[0] = least(lo[0], s->field[i].src), lo[1] = least(lo[1], s->field[i].dst);
   for (int i = 0; i < s->n; i++) s->field[i].src -= lo[0], s->field[i].dst -= lo[1];
   const int64_t kind = rng_in(r, 0, 11);
-  if (kind <= 1) s->listed[kind] = !how;
+  if (kind <= 1) s->listed[kind] = true;
   else if (kind >= 4) {
     s->stride[0] = (end[0] - lo[0] + width * rng_in(r, 0, 9)) * (rng_in(r, 0, 3) ? 1 : -1);
     s->stride[1] = (end[1] - lo[1] + width * rng_in(r, 0, 9)) * (rng_in(r, 0, 3) ? 1 : -1);
@@ -63,8 +63,8 @@ END_TEST
 START_TEST(keys_refused) {
   static const char *const bad[] = { "", "v3", "v3 ", "v3 *", "v9 * 0>0:4", "v3 * 0>0:0", "v3 * 0>0:4 ", "v3 * 00>0:4", "v3 * 1>0:4", "v3 * 0>1:4", "v3 * 0>0:4 4>2:4",
                                      "v3 0,0 0>0:4", "v3 -0,4 0>0:4", "v3 * 0>0:9999999", "v3 * 0>0:2049", "v3 * 0>0:4x", "v3 * -1>0:4", "v3 4 0>0:4", "v3  * 0>0:4",
-                                     "v3 sum * 0>0:4", "v3 sum.f2 * 0>0:4", "v3 and.f4 * 0>0:4", "v3 sum.f8 * 0>0:4", "v3 sum.i3 * 0>0:3", "v3 max.i4 * 0>0:4", "v3 sum.i4* 0>0:4",
-                                     "v3 @ 0>0:4", "v3 @,@ 0>0:4", "v3 @,4 0>0:4", "v3 4,@ 0>0:4", "v3 *,* 0>0:4", "v3 *, 0>0:4", "v3 sum.i4 @,* 0>0:4" };
+                                     "v3 sum * 0>0:4", "v3 sum.f2 * 0>0:4", "v3 and.f4 * 0>0:4", "v3 sum.f8 * 0>0:4", "v3 sum.i3 * 0>0:3", "v3 max.i4 * 0>0:4", "v3 sum.s4 * 0>0:4", "v3 lor.u4 * 0>0:4", "v3 min. * 0>0:4", "v3 min.", "v3 sum.i4* 0>0:4",
+                                     "v3 @ 0>0:4", "v3 @,@ 0>0:4", "v3 @,4 0>0:4", "v3 4,@ 0>0:4", "v3 *,* 0>0:4", "v3 *, 0>0:4" };
   ldg_key k;
   for (int64_t i = 0; i < COUNT_OF(bad); i++) ck_assert_msg(!ldg_key_read(bad[i], &k), "'%s' was taken", bad[i]);
   ck_assert(ldg_key_read("v3 * 0>0:4", &k) && !k.shape.listed[0] && !k.shape.listed[1]);
@@ -96,11 +96,12 @@ static unsigned char wrote[SIDE];
 
 /* Every page that is touched has a byte that is moved. */
 static void check_reads(const ldg_cut *c, const ldg_key *k, int64_t items, const char *text) {
+  if (!c->width && k->level->window == 16) ck_assert_msg(c->store == 0xffff && !c->masked, "%s: a mask", text);
   for (int w = 0; w < c->windows && !c->masked && !c->width; w++) {
     bool before = false, after = false; /* bytes within a page of the first and of the last that is read, on that side of it or at it */
     for (int64_t i = 0; i < items; i++)
       for (int f = 0; f < k->shape.n; f++) {
-        const int64_t a = k->shape.field[f].src + i * k->shape.stride[0], z = a + k->shape.field[f].len, first = c->from[w], last = first + 63;
+        const int64_t a = k->shape.field[f].src + i * k->shape.stride[0], z = a + k->shape.field[f].len, first = c->from[w], last = first + k->level->window - 1;
         before |= a <= first && z > first - NEAR, after |= z > last && a < last + NEAR;
       }
     ck_assert_msg(before && after, "%s: reads beyond what is there", text);
@@ -424,6 +425,21 @@ static reducer reducer_of(rng *r, lading_elem e, int64_t elements, int64_t count
 static reducer packed_of(int64_t bytes) { return (reducer){ NULL, bytes, bytes, ldg_alloc(bytes) }; }
 static void reducer_free(reducer *d) { lading_type_free(d->t), ldg_free(d->mem); }
 
+/* Entries of some elements at places in no order, some of them twice if that is wanted. */
+static reducer list_of(rng *r, lading_elem e, int64_t elements, int64_t entries, bool twice) {
+  int64_t *at = ldg_alloc(entries * 8);
+  reducer entry = reducer_of(r, e, elements, 1), d = { .count = 1 };
+  for (int64_t i = 0; i < entries; i++) at[i] = entry.span * (twice ? rng_in(r, 0, entries / 2) : i);
+  for (int64_t i = entries - 1; i > 0 && !twice; i--) {
+    const int64_t k = rng_in(r, 0, i), t = at[i];
+    at[i] = at[k], at[k] = t;
+  }
+  ck_assert_int_eq(lading_type_hindexed_block(entries, 1, at, entry.t, &d.t), LADING_OK);
+  d.span = entries * entry.span, d.mem = ldg_alloc(d.span);
+  reducer_free(&entry), ldg_free(at);
+  return d;
+}
+
 /* No NaNs: which of two comes out is nobody's promise. */
 static void fill_numbers(reducer *d, rng *r) {
   for (int64_t i = 0; i < d->span; i++) d->mem[i] = (char)(rng_next(r) & 0xBF);
@@ -460,12 +476,42 @@ static void check_reduction(reducer *s, reducer *d, lading_op op, int64_t lo, in
   ldg_free(want);
 }
 
-START_TEST(every_reduction) {
+/* Lists with packed bytes, both ways; where entries coincide no kernel may be used, since their turn would be another (is_distinct). */
+START_TEST(every_listed_reduction) {
   enum { CASES = TEST_ASAN || TEST_TSAN ? 3 : 12 };
+  static const struct { lading_elem e; int64_t size; lading_op op; } all[] = { { LADING_DOUBLE, 8, LADING_SUM }, { LADING_INT32, 4, LADING_MAX }, { LADING_FLOAT, 4, LADING_PROD }, { LADING_UINT16, 2, LADING_BXOR } };
+  rng r = rng_of(77);
+  int used = 0;
+  char *cache = own_cache(helper_path());
+  for (int i = 0; i < CASES; i++) {
+    const int64_t elements = rng_in(&r, 2, 20), n = rng_in(&r, 100, 300), size = all[i % 4].size, bytes = elements * n * size;
+    const bool packs = i % 3 == 0, twice = i % 3 == 1;
+    reducer list = list_of(&r, all[i % 4].e, elements, n, twice), line = packed_of(bytes), *s = packs ? &list : &line, *d = packs ? &line : &list;
+    for (int k = 0; k < 3; k++) check_reduction(s, d, all[i % 4].op, 0, bytes, &r), settles(60);
+    if (!twice) used += count_text(list.t, "tier 2") > 0;
+    else ck_assert_int_eq(count_text(list.t, "tier 2"), 0);
+    for (int k = 0; k < 10; k++) {
+      const int64_t lo = size * rng_in(&r, 0, elements * n);
+      check_reduction(s, d, all[i % 4].op, lo, size * rng_in(&r, lo / size, elements * n), &r);
+    }
+    reducer_free(&list), reducer_free(&line);
+  }
+  ck_assert_msg(used >= CASES / 3, "%d kernels were used", used);
+  drop_cache(cache);
+}
+END_TEST
+
+START_TEST(every_reduction) {
+  enum { CASES = TEST_ASAN || TEST_TSAN ? 4 : 36 };
   static const struct { lading_elem e; int64_t size; lading_op op; } all[] = {
     { LADING_DOUBLE, 8, LADING_SUM }, { LADING_INT32, 4, LADING_PROD }, { LADING_FLOAT, 4, LADING_SUM }, { LADING_BYTE, 1, LADING_BXOR }, { LADING_UINT64, 8, LADING_BAND },
     { LADING_INT16, 2, LADING_SUM }, { LADING_DOUBLE, 8, LADING_PROD }, { LADING_UINT8, 1, LADING_PROD }, { LADING_INT8, 1, LADING_SUM }, { LADING_UINT32, 4, LADING_BOR },
     { LADING_INT64, 8, LADING_PROD }, { LADING_FLOAT, 4, LADING_PROD },
+    { LADING_FLOAT, 4, LADING_MIN }, { LADING_DOUBLE, 8, LADING_MAX }, { LADING_INT8, 1, LADING_MIN }, { LADING_UINT8, 1, LADING_MAX }, { LADING_INT16, 2, LADING_MAX },
+    { LADING_UINT16, 2, LADING_MIN }, { LADING_INT32, 4, LADING_MAX }, { LADING_UINT32, 4, LADING_MIN }, { LADING_INT64, 8, LADING_MIN }, { LADING_UINT64, 8, LADING_MAX },
+    { LADING_C_FLOAT, 8, LADING_SUM }, { LADING_C_DOUBLE, 16, LADING_SUM }, { LADING_INT32, 4, LADING_LAND }, { LADING_UINT8, 1, LADING_LOR }, { LADING_INT64, 8, LADING_LXOR },
+    { LADING_BOOL, 1, LADING_LXOR }, { LADING_C_FLOAT, 8, LADING_PROD }, { LADING_FLOAT16, 2, LADING_MAX },
+    { LADING_DOUBLE, 8, LADING_MIN }, { LADING_FLOAT, 4, LADING_MAX }, { LADING_INT16, 2, LADING_MIN }, { LADING_UINT32, 4, LADING_MAX }, { LADING_UINT64, 8, LADING_MIN }, { LADING_INT8, 1, LADING_MAX },
   };
   rng r = rng_of(76);
   int used = 0;
@@ -515,7 +561,7 @@ START_TEST(far_on) {
 END_TEST
 
 int main(int argc, char **argv) {
-  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_list, every_copy, every_reduction, far_on); /* the others are about all levels */
+  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_list, every_copy, every_reduction, every_listed_reduction, far_on); /* the others are about all levels */
   if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused);
-  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused, every_range, every_list, every_copy, every_reduction, far_on);
+  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused, every_range, every_list, every_copy, every_reduction, every_listed_reduction, far_on);
 }

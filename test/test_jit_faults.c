@@ -308,6 +308,29 @@ START_TEST(no_call_is_cancelled) {
 }
 END_TEST
 
+/* A host that has no memory for a thread when a shape is to be looked at has it looked at later, by no more than calls. */
+START_TEST(no_thread_for_a_while) {
+  if (TEST_ASAN || TEST_TSAN) return; /* they need memory all the time */
+  char *cache = own_cache(helper_path()), mem[2400] = "", packed[1300];
+  struct rlimit before;
+  sample *s = one_shape();
+  const ldg_plan *p;
+  ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
+  ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
+  ck_assert_int_eq(setrlimit(RLIMIT_AS, &(struct rlimit){ 1 << 20, before.rlim_max }), 0);
+  ck_assert_int_eq(lading_pack(s->type, 100, mem, packed, 0, 1300), LADING_OK);
+  ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
+  pause_ms(20);
+  ck_assert_int_eq(count_text(s->type, "before its shape is looked at"), 2);
+  for (int i = 0; i < 2 * LDG_HOT_LOOK / 1300; i++) ck_assert_int_eq(lading_pack(s->type, 100, mem, packed, 0, 1300), LADING_OK);
+  for (int i = 0; i < 500 && count_text(s->type, "before its shape is looked at") > 1; i++) pause_ms(10);
+  ck_assert_int_eq(count_text(s->type, "before its shape is looked at"), 1);
+  ck_assert(settles(60));
+  sample_free(s);
+  drop_cache(cache);
+}
+END_TEST
+
 START_TEST(type_freed_while_compiling) {
   char *cache = own_cache(helper_path());
   sample *s = one_shape();
@@ -351,7 +374,7 @@ START_TEST(fork_while_compiling) {
 }
 END_TEST
 
-/* The process that asked is gone; the next one has the kernel for pack, which was at work. The other waited in that process. */
+/* The process that asked is gone; the next one has the kernel for pack, which was at work, and the other if it was asked for in the same go. */
 START_TEST(exit_while_compiling) {
   char *cache = own_cache(helper_path()), lock[4096];
   snprintf(lock, sizeof lock, "%s/.lock", cache);
@@ -365,9 +388,9 @@ START_TEST(exit_while_compiling) {
   ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
   int got = 0;
   for (int i = 0; i < 200 && got < 1; i++) pause_ms(50), got = in_a_process(NO_HELPER, "jit");
-  ck_assert_int_eq(got, 1);
+  ck_assert_int_ge(got, 1);
   const int fd = open(lock, O_RDWR | O_CLOEXEC);
-  flock(fd, LOCK_EX); /* until the helper that nobody waits for has made the other one, too */
+  flock(fd, LOCK_EX); /* until the helper that nobody waits for has ended */
   close(fd);
   drop_cache(cache);
 }
@@ -555,6 +578,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_faults", argc, argv, others_have_the_lock, disk_full, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
-                    heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, environment_is_read_in_calls, no_call_is_cancelled, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
+                    heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, environment_is_read_in_calls, no_call_is_cancelled, no_thread_for_a_while, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
                     who_asks_gets_it, hot_types_get_a_kernel, shapes_are_hoped_for, shapes_that_move_little_leave_room, off_is_off, threads_while_a_kernel_comes);
 }

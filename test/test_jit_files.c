@@ -272,6 +272,7 @@ START_TEST(useless_kernels_leave_no_mapping) {
   for (int i = 0; i < 20; i++) {
     sample *s = one_shape();
     for (int k = 0; k < 400; k++) ck_assert_int_eq(lading_pack(s->type, 100, mem, packed, 0, 1300), LADING_OK);
+    ck_assert(settles(20));
     ck_assert_int_eq(count_text(s->type, "before its shape is looked at"), 1); /* unpack's, not pack's */
     ck_assert_int_eq(count_text(s->type, "tier 2"), 0);
     sample_free(s);
@@ -360,6 +361,32 @@ START_TEST(warm_list_clear_and_dump) {
   ck_assert_int_ne(tool("compile -- nonsense", out, sizeof out), 0);
   ck_assert_int_ne(tool("warm nonsense", out, sizeof out), 0);
   ck_assert_int_ne(tool("", out, sizeof out), 0);
+  drop_cache(cache);
+}
+END_TEST
+
+/* Copies and reductions, one by one or from a file; and what makes no sense. */
+START_TEST(warm_pairs) {
+  static char out[1 << 16];
+  static const char *const bad[] = { "int | ", "int | - ", "- | - | sum", "int | int | mean", "struct([1,1],[0,4],[int,float]) | - | sum", "double | - | band", "int | int | sum | sum", "/nonexistent.pairs" };
+  char *cache = own_cache(helper_path()), text[4096], path[64];
+  ck_assert_int_eq(tool("warm 'resized(indexed_block(2,[0,3],double),0,64) | resized(indexed_block(1,[0,2,3,7],double),0,80)' '-|resized(indexed_block(2,[0,3],int),0,24)|max'", out, sizeof out), 0);
+  ck_assert_int_eq(tool("list", out, sizeof out), 0);
+  ck_assert_msg(strstr(out, "0>0:8 8>16:8 24>24:8 32>56:8") && strstr(out, "max.s4 * 0>0:8 8>12:8"), "copy and maximum are not listed: %s", out);
+  snprintf(path, sizeof path, "/tmp/lading-test-%ld.pairs", (long)getpid());
+  FILE *f = fopen(path, "w");
+  fputs("# pairs\n\nfirst | - | resized(indexed_block(1,[0,2,5],float),0,24) | resized(indexed_block(1,[0,1,5],float),0,32)\n"
+        "second | 8 1x8:8 :1 | resized(indexed_block(2,[0,3],double),0,64) | - | sum\n", f);
+  fclose(f);
+  snprintf(text, sizeof text, "warm %s", path);
+  ck_assert_int_eq(tool(text, out, sizeof out), 0);
+  ck_assert_int_eq(tool("list", out, sizeof out), 0);
+  ck_assert_msg(strstr(out, "0>0:4 8>4:4 20>20:4") && strstr(out, "sum.f8 * 0>0:16 24>16:16"), "those of the file are not listed: %s", out);
+  unlink(path);
+  for (int64_t i = 0; i < COUNT_OF(bad); i++) {
+    snprintf(text, sizeof text, "warm '%s'", bad[i]);
+    ck_assert_msg(tool(text, out, sizeof out) != 0, "'%s' was taken", bad[i]);
+  }
   drop_cache(cache);
 }
 END_TEST
@@ -502,5 +529,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, second_process_starts_nothing, no_place_for_a_cache,
-                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, verdicts_of_other_machines, verdicts_have_places_of_their_own, warm_list_clear_and_dump, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns);
+                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, verdicts_of_other_machines, verdicts_have_places_of_their_own, warm_list_clear_and_dump, warm_pairs, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns);
 }

@@ -26,6 +26,7 @@ static void copy_often(lading_type *const *t, int i, int often) {
 static bool is_told_of(lading_type *const *t, int i) {
   static char text[1 << 16];
   char line[64];
+  ck_assert(settles(20)); /* ids are found when shapes are looked at */
   ck_assert_int_gt(lading_explain(t[i], 1, text, sizeof text), 0);
   const char *id = strstr(text, "id ");
   snprintf(line, sizeof line, "copies to layout %.8s: ", id + 2 + strspn(id + 2, " "));
@@ -105,6 +106,42 @@ START_TEST(partners_change_while_kernels_come) {
   ck_assert_int_eq(kernels_of(t[0]), 4);
   ck_assert(settles(60));
   for (int i = 0; i < PARTNERS; i++) lading_type_free(t[i]);
+  drop_cache(cache);
+}
+END_TEST
+
+/* What was left to be looked at, and never was, or just now is: shapes of a type, and of a pair, either of which may go first. */
+static void *types_come_and_go(void *arg) {
+  enum { TYPES = 200, EACH = 60 };
+  static const char from[EACH * 64];
+  char to[EACH * 64];
+  for (int i = 0; i < TYPES; i++) {
+    lading_type *t[2];
+    char text[128];
+    for (int k = 0; k < 2; k++) {
+      snprintf(text, sizeof text, "resized(hindexed([%d,8],[0,%d],byte),0,%d)", 1 + i % 7, 16 + i / 7 % 5, 48 + 8 * k);
+      if (lading_type_parse(text, &t[k])) return arg;
+    }
+    const int64_t bytes = EACH * (9 + i % 7);
+    if (lading_pack(t[0], EACH, from, to, 0, bytes) || lading_unpack(t[1], EACH, to, from, 0, bytes)) return arg;
+    if (lading_copy_op(t[0], EACH, from, t[1], EACH, to, 0, bytes, LADING_BXOR)) return arg;
+    lading_type_free(t[i % 2]), lading_type_free(t[1 - i % 2]);
+  }
+  return NULL;
+}
+
+START_TEST(types_freed_while_looked_at) {
+  char *cache = own_cache(NO_HELPER);
+  pthread_t thread[2];
+  void *wrong;
+  const int64_t live = ldg_alloc_live();
+  for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&thread[i], NULL, types_come_and_go, cache), 0);
+  for (int i = 0; i < 2; i++) {
+    pthread_join(thread[i], &wrong);
+    ck_assert_ptr_null(wrong);
+  }
+  ck_assert(settles(60));
+  ck_assert_int_eq(ldg_alloc_live(), live);
   drop_cache(cache);
 }
 END_TEST
@@ -193,6 +230,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
-  return CHECK_MAIN("jit_pairs", argc, argv, partners_have_places, partners_with_kernels_stay, partners_change_while_kernels_come,
+  return CHECK_MAIN("jit_pairs", argc, argv, partners_have_places, partners_with_kernels_stay, partners_change_while_kernels_come, types_freed_while_looked_at,
                     rows_that_do_not_end_together, items_that_coincide, ops_take_turns);
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "attend.h"
 
+#include "look.h"
 #include "slot.h"
 #include "spawn.h"
 
@@ -67,10 +68,11 @@ static const char *no_helper(void) {
 static bool passing(int error) { return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM; }
 
 typedef enum outcome { RAN, AGAIN, NEVER } outcome;
+static bool look_all(void);
 /* For its turn it waits as long as for a kernel. Did it get it? */
 static outcome await(const ldg_spawned *s, int n, const char **why) {
   char word;
-  if (!ldg_spawn_await(s, (ldg_cache_limit() + 2) * (n + 1) * 1000, &word)) return *why = "the helper did not end in time", RAN;
+  if (!ldg_spawn_await(s, (ldg_cache_limit() + 2) * (n + 1) * 1000, look_all, &word)) return *why = "the helper did not end in time", RAN;
   if (word == LDG_JIT_LOCKED) return *why = "other processes have theirs made", AGAIN;
   return *why = NULL, RAN;
 }
@@ -115,6 +117,15 @@ static void look(ldg_entry *e) {
   atomic_compare_exchange_strong(&e->slot.state, &fresh, hopeless ? LDG_SLOT_FAILED : LDG_SLOT_COLD); /* else it was asked for meanwhile */
 }
 
+/* At what callers left, and at what that led to. Was there anything? */
+static bool look_all(void) {
+  ldg_entry *e;
+  bool some = ldg_look_all();
+  for (int i = 0; i < LDG_SLOTS; i++)
+    if ((e = ldg_slot_entry(i)) && ldg_slot_state(e) == LDG_SLOT_NEW) look(e), some = true;
+  return some;
+}
+
 /* Some other process may have made it meanwhile. */
 static bool is_missing(ldg_entry *e) {
   const bool missing = load(e) != NULL;
@@ -125,10 +136,8 @@ static bool is_missing(ldg_entry *e) {
 /* False: there was nothing to do. */
 static bool turn(void) {
   ldg_entry *batch[BATCH], *e;
-  bool some = false;
+  const bool some = look_all();
   int n = 0;
-  for (int i = 0; i < LDG_SLOTS; i++)
-    if ((e = ldg_slot_entry(i)) && ldg_slot_state(e) == LDG_SLOT_NEW) look(e), some = true;
   for (int i = 0; i < LDG_SLOTS && n < BATCH; i++)
     if ((e = ldg_slot_entry(i)) && ldg_slot_state(e) == LDG_SLOT_WANTED && is_missing(e)) batch[n++] = e;
   if (n) build(batch, n);
@@ -148,19 +157,12 @@ static void settle_down(void) {
 /* True: there was none, and now it is the caller's turn to be it, or to start it. */
 static bool take_over(void) { return atomic_exchange(&here, HERE) != HERE; }
 
-static bool some_open(void) {
-  const ldg_entry *e;
-  for (int i = 0; i < LDG_SLOTS; i++)
-    if ((e = ldg_slot_entry(i)) && ldg_slot_open(e)) return true;
-  return false;
-}
-
 /* Who opened an entry behind our last look at it, and found us here, relies on us. False: it stays. */
 static bool leave(void) {
   char **mine = environment;
   int leaving = LEAVING;
   atomic_store(&here, LEAVING);
-  if (some_open() && take_over()) return environment = mine, false;
+  if (ldg_slot_some_open() && take_over()) return environment = mine, false;
   ldg_free(mine);
   atomic_compare_exchange_strong(&here, &leaving, AWAY);
   return true;
@@ -202,7 +204,10 @@ static bool start(void) {
 bool ldg_attended(void) { return atomic_load(&here) != AWAY; }
 
 /* Of a fork's child, where there is none. */
-static void nobody_here(void) { atomic_store(&here, AWAY); }
+static void nobody_here(void) {
+  atomic_store(&here, AWAY);
+  ldg_look_forked();
+}
 
 void ldg_attend(void) {
   static _Atomic bool registered;

@@ -5,12 +5,12 @@
 
 /* clang and gcc before 11 do not know the levels by name, so features are spelled out; -march=native is refused by libgccjit. */
 static const ldg_jit_level levels[] = {
-  { "base", 16, 0, "-mtune=generic" },
-  { "v2", 16, 0, "-msse4.2 -mpopcnt" },
-  { "v3", 32, 0, "-mavx2 -mbmi -mbmi2" },
-  { "v4", 64, 4, "-mavx2 -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512" },
-  { "v4+vbmi", 64, 1, "-mavx2 -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mprefer-vector-width=512" },
-  { "neon", 16, 0, "-mtune=generic" },
+  { "base", 16, 0, 0, "-mtune=generic" },
+  { "v2", 16, 16, 1, "-msse4.2 -mpopcnt" },
+  { "v3", 32, 16, 1, "-mavx2 -mbmi -mbmi2" },
+  { "v4", 64, 64, 4, "-mavx2 -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512" },
+  { "v4+vbmi", 64, 64, 1, "-mavx2 -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mprefer-vector-width=512" },
+  { "neon", 16, 0, 0, "-mtune=generic" },
 };
 
 const ldg_jit_level *ldg_jit_level_of(const char *name, size_t n) {
@@ -19,8 +19,24 @@ const ldg_jit_level *ldg_jit_level_of(const char *name, size_t n) {
   return NULL;
 }
 
-static const char *const hows[] = { [LDG_MOVE] = "", [LDG_SUM] = "sum", [LDG_PROD] = "prod", [LDG_AND] = "and", [LDG_OR] = "or", [LDG_XOR] = "xor" };
-enum { HOWS = sizeof hows / sizeof hows[0] };
+static const char *const hows[LDG_HOWS] = { [LDG_MOVE] = "", [LDG_SUM] = "sum", [LDG_PROD] = "prod", [LDG_AND] = "and", [LDG_OR] = "or", [LDG_XOR] = "xor",
+                                            [LDG_MIN] = "min", [LDG_MAX] = "max", [LDG_ALL] = "land", [LDG_ANY] = "lor", [LDG_ONE] = "lxor" };
+static const char numbers[] = { [LDG_WHOLE] = 'i', [LDG_SIGNED] = 's', [LDG_UNSIGNED] = 'u', [LDG_FLOATS] = 'f', 0 };
+
+/* SSE2 has bytes without a sign and words with one, SSE4.1 the others, AVX-512 those of 8 bytes. */
+static bool has_least(const ldg_jit_level *l, const ldg_reduce *r) {
+  const bool first = strcmp(l->name, "base") == 0;
+  if (strcmp(l->name, "neon") == 0) return false;
+  if (r->number == LDG_FLOATS) return true;
+  if (r->size == 8) return l->window == 64;
+  return !first || (r->size == 1 && r->number == LDG_UNSIGNED) || (r->size == 2 && r->number == LDG_SIGNED);
+}
+
+int ldg_key_width(const ldg_key *key) {
+  const ldg_reduce *r = &key->shape.reduce;
+  if (!ldg_key_chooses(key)) return key->level->width;
+  return r->how <= LDG_MAX && has_least(key->level, r) ? key->level->width : r->size;
+}
 
 /* ---- printing ---- */
 
@@ -32,7 +48,7 @@ bool ldg_key_print(const ldg_key *key, char text[LDG_KEY_MAX]) {
   ldg_text t;
   ldg_text_init(&t, text, LDG_KEY_MAX);
   ldg_text_add(&t, "%s ", key->level->name);
-  if (s->reduce.how) ldg_text_add(&t, "%s.%c%d ", hows[s->reduce.how], s->reduce.floats ? 'f' : 'i', s->reduce.size);
+  if (s->reduce.how) ldg_text_add(&t, "%s.%c%d ", hows[s->reduce.how], numbers[s->reduce.number], s->reduce.size);
   if (s->stride[0] || s->stride[1]) ldg_text_add(&t, "%lld,%lld", (long long)s->stride[0], (long long)s->stride[1]);
   else ldg_text_add(&t, "%s", strides_of(s));
   for (int i = 0; i < s->n; i++) {
@@ -59,18 +75,25 @@ static bool take_number(const char **at, bool may_be_negative, int64_t *out) {
   return true;
 }
 
+/* Which numbers an op is told of. */
+static bool fits(const ldg_reduce *r) {
+  if (r->how == LDG_MIN || r->how == LDG_MAX) return r->number != LDG_WHOLE;
+  return r->number == LDG_WHOLE || (r->number == LDG_FLOATS && r->how <= LDG_PROD);
+}
+
 /* sum.f8 and the like; nothing where it is a move. */
 static bool take_reduce(const char **at, ldg_reduce *r) {
-  *r = (ldg_reduce){ LDG_MOVE, false, 1 };
-  for (int h = LDG_SUM; h < HOWS && r->how == LDG_MOVE; h++)
+  *r = (ldg_reduce){ LDG_MOVE, LDG_WHOLE, 1 };
+  for (int h = LDG_SUM; h < LDG_HOWS && r->how == LDG_MOVE; h++)
     if (!strncmp(*at, hows[h], strlen(hows[h]))) r->how = (ldg_how)h, *at += strlen(hows[h]);
   if (r->how == LDG_MOVE) return true;
   int64_t size = 0;
-  if (!take(at, '.') || (**at != 'f' && **at != 'i')) return false;
-  r->floats = *(*at)++ == 'f';
+  const char *number = take(at, '.') && **at ? strchr(numbers, *(*at)++) : NULL;
+  if (!number) return false;
+  r->number = (ldg_number)(number - numbers);
   if (!take_number(at, false, &size) || !take(at, ' ') || (size != 1 && size != 2 && size != 4 && size != 8)) return false;
   r->size = (int)size;
-  return !r->floats || (size >= 4 && r->how <= LDG_PROD);
+  return fits(r) && (r->number != LDG_FLOATS || size >= 4);
 }
 
 static bool take_strides(const char **at, ldg_shape *s) {
@@ -98,7 +121,7 @@ static bool valid(const ldg_shape *s) {
     for (int k = 0; k < i; k++)
       if (meet(&s->field[i], &s->field[k])) return false;
   }
-  return s->n > 0 && !(s->reduce.how && (s->listed[0] || s->listed[1])) && bytes <= LDG_SHAPE_BYTES && least[0] == 0 && least[1] == 0;
+  return s->n > 0 && bytes <= LDG_SHAPE_BYTES && least[0] == 0 && least[1] == 0;
 }
 
 bool ldg_key_read(const char *text, ldg_key *key) {

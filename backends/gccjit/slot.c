@@ -5,12 +5,12 @@
 #include "attend.h"
 #include "base_cpu.h"
 #include "cut.h"
+#include "look.h"
 
 #include <stdio.h>
 #include <sys/auxv.h>
 
 static ldg_entry table[LDG_SLOTS];
-enum { FREE, TAKEN, USED }; /* claims: USED for good */
 
 bool ldg_slot_talks(void) {
   const char *verbose = ldg_option_get(LDG_OPT_VERBOSE);
@@ -59,7 +59,7 @@ bool ldg_jit_forced(void) { return is(LDG_OPT_FORCE, "jit"); }
 
 /* ---- slots ---- */
 
-ldg_entry *ldg_slot_entry(int i) { return atomic_load_explicit(&table[i].claim, memory_order_acquire) == USED ? &table[i] : NULL; }
+ldg_entry *ldg_slot_entry(int i) { return atomic_load_explicit(&table[i].used, memory_order_acquire) ? &table[i] : NULL; }
 
 #define STRIDE_MAX 512 /* iterations farther apart share no windows worth a kernel of their own stride */
 static bool close_by(int64_t stride) { return stride <= STRIDE_MAX && stride >= -STRIDE_MAX; }
@@ -81,23 +81,19 @@ static void want(ldg_entry *e) {
 }
 
 const char ldg_jit_later[] = "there is no room for shapes that little is moved by";
-static _Atomic int used;
+static int used;
 
 /* Half of the table is for whoever comes first: a kernel may be in the cache. The other half is for what has moved so much that it will
  * soon be asked for, so that many shapes that do not matter do not keep out one that does. */
 static const char *claim(ldg_entry *e, const char *key, double gain, int64_t bytes) {
-  int none = FREE;
-  if (atomic_load_explicit(&used, memory_order_relaxed) >= LDG_SLOTS / 2 && !ldg_jit_forced() && !earned(gain, bytes, 0.1)) return ldg_jit_later;
-  if (!atomic_compare_exchange_strong(&e->claim, &none, TAKEN)) return NULL;
+  if (used >= LDG_SLOTS / 2 && !ldg_jit_forced() && !earned(gain, bytes, 0.1)) return ldg_jit_later;
   strcpy(e->key, key);
-  e->gain = gain;
-  atomic_fetch_add_explicit(&used, 1, memory_order_relaxed);
-  atomic_store_explicit(&e->claim, USED, memory_order_release);
-  ldg_attend();
+  e->gain = gain, used++;
+  atomic_store_explicit(&e->used, true, memory_order_release);
   return NULL;
 }
 
-/* Open addressing; an entry that another thread is writing just now is not waited for. */
+/* Open addressing; one look at a time. */
 const char *ldg_jit_slot(const ldg_shape *shape, double gain, int64_t bytes, ldg_slot **out) {
   ldg_key key;
   char text[LDG_KEY_MAX];
@@ -105,8 +101,8 @@ const char *ldg_jit_slot(const ldg_shape *shape, double gain, int64_t bytes, ldg
   const uint64_t hash = ldg_key_hash(text);
   for (int i = 0; i < LDG_SLOTS; i++) {
     ldg_entry *e = &table[(hash + (uint64_t)i) % LDG_SLOTS];
-    const char *why = atomic_load_explicit(&e->claim, memory_order_acquire) == FREE ? claim(e, text, gain, bytes) : NULL;
-    if (why || atomic_load_explicit(&e->claim, memory_order_acquire) != USED) return ldg_jit_later;
+    const char *why = atomic_load_explicit(&e->used, memory_order_relaxed) ? NULL : claim(e, text, gain, bytes);
+    if (why) return why;
     if (!strcmp(e->key, text)) return *out = &e->slot, NULL;
   }
   return "there is no room for another shape";
@@ -131,10 +127,15 @@ void ldg_jit_ask(ldg_slot *slot) {
   if (ldg_slot_open(e)) ldg_attend();
 }
 
-bool ldg_jit_settled(void) {
+bool ldg_slot_some_open(void) {
   const ldg_entry *e;
   for (int i = 0; i < LDG_SLOTS; i++)
-    if ((e = ldg_slot_entry(i)) && ldg_slot_open(e)) return ldg_attend(), false;
+    if ((e = ldg_slot_entry(i)) && ldg_slot_open(e)) return true;
+  return ldg_look_some();
+}
+
+bool ldg_jit_settled(void) {
+  if (ldg_slot_some_open()) return ldg_attend(), false;
   return !ldg_attended();
 }
 

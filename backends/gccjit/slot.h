@@ -9,7 +9,7 @@ enum { LDG_SLOT_NEW, LDG_SLOT_COLD, LDG_SLOT_WANTED, LDG_SLOT_BUILDING, LDG_SLOT
 
 typedef struct ldg_entry {
   ldg_slot slot;
-  _Atomic int claim;         /* of slot.c */
+  _Atomic bool used;         /* for good; whoever looks makes it so */
   _Atomic(const char *) why; /* no kernel came, the last time one was wanted */
   double gain;               /* ns a byte, at most */
   char key[LDG_KEY_MAX];
@@ -24,6 +24,8 @@ static inline bool ldg_slot_open(const ldg_entry *e) {
   const int s = ldg_slot_state(e);
   return s == LDG_SLOT_NEW || s == LDG_SLOT_WANTED || s == LDG_SLOT_BUILDING;
 }
+/* In any entry, or behind it: something to be looked at? */
+bool ldg_slot_some_open(void);
 
 extern const char ldg_slot_no_gain[]; /* why: who asks gets it all the same */
 

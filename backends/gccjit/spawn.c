@@ -141,10 +141,11 @@ static int64_t now_ms(void) {
 }
 
 /* What comes after the first byte is read, so that nobody waits for room, and not kept. */
-static bool read_to_end(int fd, int64_t ms, char *word) {
+static bool read_to_end(int fd, int64_t ms, bool (*meanwhile)(void), char *word) {
   char some[256];
   ssize_t n = 1;
-  for (const int64_t until = now_ms() + ms; n && now_ms() < until && happens(fd, ldg_max(0, until - now_ms()));) {
+  for (const int64_t until = now_ms() + ms; n && now_ms() < until;) {
+    if (!happens(fd, LDG_SPAWN_TICK)) { meanwhile(); continue; }
     n = read(fd, some, sizeof some);
     if (n > 0 && !*word) *word = some[0];
     if (n < 0 && errno != EINTR && errno != EAGAIN) n = 0;
@@ -153,9 +154,9 @@ static bool read_to_end(int fd, int64_t ms, char *word) {
 }
 
 /* As long as the program is there its number is not another's. */
-bool ldg_spawn_await(const ldg_spawned *s, int64_t ms, char *word) {
+bool ldg_spawn_await(const ldg_spawned *s, int64_t ms, bool (*meanwhile)(void), char *word) {
   *word = 0;
-  const bool ended = read_to_end(s->end, ms, word);
+  const bool ended = read_to_end(s->end, ms, meanwhile, word);
   if (!ended && s->alive >= 0 && !happens(s->alive, 0)) kill(-s->pid, SIGKILL);
   close(s->end);
   if (s->alive >= 0) close(s->alive);

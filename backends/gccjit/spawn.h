@@ -15,9 +15,10 @@ typedef struct ldg_spawned { int end, alive; pid_t pid; } ldg_spawned;
 /* 0 or an errno. Standard input is nothing, standard output for one word to us; standard error is the host's if `talks`,
  * else nothing. One call at a time; it takes as long as an exec, and longer where the file system does. */
 int ldg_spawn(const char *path, char *const argv[], char *const env[], bool talks, ldg_spawned *out);
-/* Waits so many ms for the end of all, then ends the program and its group. Did they end by themselves? *word: the first byte that they
- * wrote to standard output, 0: none. */
-bool ldg_spawn_await(const ldg_spawned *s, int64_t ms, char *word);
+/* Waits so many ms for the end of all, then ends the program and its group. Did they end by themselves? Calls `meanwhile` every
+ * LDG_SPAWN_TICK ms. *word: the first byte that they wrote to standard output, 0: none. */
+#define LDG_SPAWN_TICK 10
+bool ldg_spawn_await(const ldg_spawned *s, int64_t ms, bool (*meanwhile)(void), char *word);
 /* Is this process heir to orphans, so that it would hear of the program after all? The first of a container, or a subreaper. */
 bool ldg_spawn_inherits(void);
 

@@ -37,7 +37,8 @@ static rvalue *number(maker *m, int64_t v) { return gcc_jit_context_new_rvalue_f
 
 static type *element_of(maker *m) {
   const ldg_reduce *r = &m->key->shape.reduce;
-  return r->floats ? gcc_jit_context_get_type(m->c, r->size == 4 ? GCC_JIT_TYPE_FLOAT : GCC_JIT_TYPE_DOUBLE) : gcc_jit_context_get_int_type(m->c, r->size, 0);
+  if (r->number == LDG_FLOATS) return gcc_jit_context_get_type(m->c, r->size == 4 ? GCC_JIT_TYPE_FLOAT : GCC_JIT_TYPE_DOUBLE);
+  return gcc_jit_context_get_int_type(m->c, r->size, r->number == LDG_SIGNED);
 }
 
 static type *vector_of(maker *m, int width) {
@@ -54,22 +55,73 @@ static gcc_jit_lvalue *at(maker *m, int side, int64_t off, type *t) {
 }
 
 /* A variable of its own: operators take no type with an alignment. */
-static rvalue *loaded(maker *m, const char *what, int side, int64_t off, type *t) {
+static gcc_jit_lvalue *load(maker *m, const char *what, int side, int64_t off, type *t) {
   char name[48];
   snprintf(name, sizeof name, "%s%lld_%d", what, (long long)m->items, m->cut);
   gcc_jit_lvalue *local = gcc_jit_function_new_local(m->fn, NULL, t, name);
   gcc_jit_block_add_assignment(m->block, NULL, local, gcc_jit_lvalue_as_rvalue(at(m, side, off, t)));
-  return gcc_jit_lvalue_as_rvalue(local);
+  return local;
+}
+static rvalue *loaded(maker *m, const char *what, int side, int64_t off, type *t) { return gcc_jit_lvalue_as_rvalue(load(m, what, side, off, t)); }
+static rvalue *binary(maker *m, enum gcc_jit_binary_op op, type *t, rvalue *a, rvalue *b) { return gcc_jit_context_new_binary_op(m->c, NULL, op, t, a, b); }
+
+/* 0 or 1 */
+static rvalue *truth(maker *m, enum gcc_jit_comparison c, rvalue *a, rvalue *b, type *t) {
+  return gcc_jit_context_new_cast(m->c, NULL, gcc_jit_context_new_comparison(m->c, NULL, c, a, b), t);
+}
+
+/* One element: b ^ ((a ^ b) & -(a < b)), of its bits. */
+static rvalue *choose(maker *m, const ldg_cut *c, enum gcc_jit_comparison better) {
+  type *t = element_of(m), *bits = gcc_jit_context_get_int_type(m->c, c->width, 0);
+  rvalue *a = loaded(m, "src", 0, c->from[0], bits), *b = loaded(m, "dst", 1, c->to, bits);
+  rvalue *yes = truth(m, better, loaded(m, "a", 0, c->from[0], t), loaded(m, "b", 1, c->to, t), bits);
+  yes = gcc_jit_context_new_unary_op(m->c, NULL, GCC_JIT_UNARY_OP_MINUS, bits, yes);
+  return binary(m, GCC_JIT_BINARY_OP_BITWISE_XOR, bits, b, binary(m, GCC_JIT_BINARY_OP_BITWISE_AND, bits, binary(m, GCC_JIT_BINARY_OP_BITWISE_XOR, bits, a, b), yes));
+}
+
+/* Many, or floats: a vector cannot be compared before libgccjit 13. Of those that do not compare the second stays, as it should: the
+ * destination's. */
+static rvalue *choose_by_instruction(maker *m, const ldg_cut *c, type *t) {
+  static const char kinds[] = { [1] = 'b', [2] = 'w', [4] = 'd', [8] = 'q' };
+  const ldg_reduce *r = &m->key->shape.reduce;
+  const bool vex = m->key->level->width > 16, one = c->width == r->size;
+  const char *what = r->how == LDG_MIN ? "min" : "max";
+  char name[16], text[48];
+  if (r->number == LDG_FLOATS) snprintf(name, sizeof name, "%s%c%c", what, one ? 's' : 'p', r->size == 4 ? 's' : 'd');
+  else snprintf(name, sizeof name, "p%s%c%c", what, r->number == LDG_SIGNED ? 's' : 'u', kinds[r->size]);
+  snprintf(text, sizeof text, vex ? "v%s %%1, %%0, %%0" : "%s %%1, %%0", name);
+  gcc_jit_lvalue *a = load(m, "src", 0, c->from[0], t);
+  rvalue *b = loaded(m, "dst", 1, c->to, t);
+  gcc_jit_extended_asm *e = gcc_jit_block_add_extended_asm(m->block, NULL, text);
+  gcc_jit_extended_asm_add_output_operand(e, NULL, m->key->level->window == 64 ? "+v" : "+x", a);
+  gcc_jit_extended_asm_add_input_operand(e, NULL, m->key->level->window == 64 ? "v" : "x", b);
+  return gcc_jit_lvalue_as_rvalue(a);
+}
+
+/* Of one element: is it not 0, is that of the other? */
+static rvalue *judge(maker *m, const ldg_cut *c, type *t) {
+  static const enum gcc_jit_binary_op op[] = { [LDG_ALL] = GCC_JIT_BINARY_OP_BITWISE_AND, [LDG_ANY] = GCC_JIT_BINARY_OP_BITWISE_OR, [LDG_ONE] = GCC_JIT_BINARY_OP_BITWISE_XOR };
+  rvalue *none = gcc_jit_context_zero(m->c, t);
+  return binary(m, op[m->key->shape.reduce.how], t, truth(m, GCC_JIT_COMPARISON_NE, loaded(m, "src", 0, c->from[0], t), none, t),
+                truth(m, GCC_JIT_COMPARISON_NE, loaded(m, "dst", 1, c->to, t), none, t));
+}
+
+static rvalue *reduced(maker *m, const ldg_cut *c, type *t) {
+  static const enum gcc_jit_binary_op op[] = { [LDG_SUM] = GCC_JIT_BINARY_OP_PLUS, [LDG_PROD] = GCC_JIT_BINARY_OP_MULT, [LDG_AND] = GCC_JIT_BINARY_OP_BITWISE_AND,
+                                               [LDG_OR] = GCC_JIT_BINARY_OP_BITWISE_OR, [LDG_XOR] = GCC_JIT_BINARY_OP_BITWISE_XOR };
+  const ldg_reduce *r = &m->key->shape.reduce;
+  if (r->how >= LDG_ALL) return judge(m, c, t);
+  if (r->how < LDG_MIN) return binary(m, op[r->how], t, loaded(m, "src", 0, c->from[0], t), loaded(m, "dst", 1, c->to, t));
+  const bool able = ldg_key_width(m->key) > r->size;
+  if (able && (c->width > r->size || r->number == LDG_FLOATS)) return choose_by_instruction(m, c, t);
+  return choose(m, c, r->how == LDG_MIN ? GCC_JIT_COMPARISON_LT : GCC_JIT_COMPARISON_GT);
 }
 
 static void emit_move(maker *m, const ldg_cut *c) {
-  static const enum gcc_jit_binary_op op[] = { [LDG_SUM] = GCC_JIT_BINARY_OP_PLUS, [LDG_PROD] = GCC_JIT_BINARY_OP_MULT, [LDG_AND] = GCC_JIT_BINARY_OP_BITWISE_AND,
-                                               [LDG_OR] = GCC_JIT_BINARY_OP_BITWISE_OR, [LDG_XOR] = GCC_JIT_BINARY_OP_BITWISE_XOR };
   type *t = vector_of(m, c->width);
-  const ldg_how how = m->key->shape.reduce.how;
-  rvalue *v = gcc_jit_lvalue_as_rvalue(at(m, 0, c->from[0], t));
-  if (how) v = gcc_jit_context_new_binary_op(m->c, NULL, op[how], t, loaded(m, "src", 0, c->from[0], t), loaded(m, "dst", 1, c->to, t));
-  gcc_jit_block_add_assignment(m->block, NULL, at(m, 1, c->to, t), v);
+  const bool reduces = m->key->shape.reduce.how;
+  rvalue *v = reduces ? reduced(m, c, t) : gcc_jit_lvalue_as_rvalue(at(m, 0, c->from[0], t));
+  gcc_jit_block_add_assignment(m->block, NULL, at(m, 1, c->to, reduces ? gcc_jit_rvalue_get_type(v) : t), v); /* it may be an element's bits */
 }
 
 /* ---- shuffles ---- */
@@ -136,6 +188,45 @@ static void emit_shuffle(maker *m, const ldg_cut *c) {
   gcc_jit_extended_asm_add_clobber(a, "xmm30"), gcc_jit_extended_asm_add_clobber(a, "xmm31");
 }
 
+/* Of 16 bytes: each window's bytes go where they belong, and zeros elsewhere. */
+static void small_text(const ldg_cut *c, bool vex, ldg_text *t) {
+  for (int w = 0; w < c->windows; w++) {
+    const int x = w ? 14 : 15;
+    if (vex) ldg_text_add(t, "vmovdqu %lld(%%0), %%%%xmm%d\n\tvpshufb %%%d, %%%%xmm%d, %%%%xmm%d\n\t", (long long)c->from[w], x, 2 + w, x, x);
+    else ldg_text_add(t, "movdqu %lld(%%0), %%%%xmm%d\n\tpshufb %%%d, %%%%xmm%d\n\t", (long long)c->from[w], x, 2 + w, x);
+    if (w) ldg_text_add(t, vex ? "vpor %%%%xmm14, %%%%xmm15, %%%%xmm15\n\t" : "por %%%%xmm14, %%%%xmm15\n\t");
+  }
+  ldg_text_add(t, vex ? "vmovdqu %%%%xmm15, %lld(%%1)" : "movdqu %%%%xmm15, %lld(%%1)", (long long)c->to);
+}
+
+static rvalue *places_of(maker *m, const ldg_cut *c, int w) {
+  type *t = gcc_jit_context_get_int_type(m->c, 1, 0);
+  rvalue *v[16];
+  for (int i = 0; i < 16; i++) v[i] = gcc_jit_context_new_rvalue_from_long(m->c, t, c->lane[i] / 64 == w ? c->lane[i] % 64 : 128);
+  return gcc_jit_context_new_rvalue_from_vector(m->c, NULL, gcc_jit_type_get_vector(t, 16), 16, v);
+}
+
+static void emit_small(maker *m, const ldg_cut *c) {
+  char text[1024];
+  ldg_text t;
+  rvalue *places[LDG_CUT_WINDOWS];
+  for (int w = 0; w < c->windows; w++) places[w] = held(m, "places", w, places_of(m, c, w));
+  ldg_text_init(&t, text, sizeof text);
+  small_text(c, m->key->level->width > 16, &t);
+  gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(m->block, NULL, text);
+  gcc_jit_extended_asm_set_volatile_flag(a, 1);
+  for (int side = 0; side < 2; side++) gcc_jit_extended_asm_add_input_operand(a, NULL, "r", gcc_jit_lvalue_as_rvalue(m->place[side]));
+  for (int w = 0; w < c->windows; w++) gcc_jit_extended_asm_add_input_operand(a, NULL, "xm", places[w]);
+  gcc_jit_extended_asm_add_clobber(a, "memory");
+  gcc_jit_extended_asm_add_clobber(a, "xmm14"), gcc_jit_extended_asm_add_clobber(a, "xmm15");
+}
+
+static void emit_cut(maker *m, const ldg_cut *c) {
+  if (c->width) emit_move(m, c);
+  else if (m->key->level->window == 16) emit_small(m, c);
+  else emit_shuffle(m, c);
+}
+
 /* ---- loops ---- */
 
 /* place = &from[by] */
@@ -157,10 +248,11 @@ static void step(maker *m, int side, int64_t items) {
 
 static bool emit_group(maker *m, int64_t items) {
   static ldg_cut cut[LDG_CUTS];
-  const int n = ldg_cut_group(m->key, m->way, items, cut);
+  int n = ldg_cut_group(m->key, m->way, items, cut);
+  if (n < 0) n = ldg_cut_group(m->key, LDG_CUT_PLAIN, items, cut); /* those left over, few as they are */
   for (int side = 0; side < 2; side++)
     if (m->base[side]) look_up(m, side);
-  for (int i = m->cut = 0; i < n; m->cut = ++i) cut[i].width ? emit_move(m, &cut[i]) : emit_shuffle(m, &cut[i]);
+  for (int i = m->cut = 0; i < n; m->cut = ++i) emit_cut(m, &cut[i]);
   step(m, 0, items), step(m, 1, items);
   gcc_jit_block_add_assignment_op(m->block, NULL, m->n, GCC_JIT_BINARY_OP_MINUS, number(m, items));
   return n > 0;

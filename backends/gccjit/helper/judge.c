@@ -82,11 +82,12 @@ static void noise(char *p, char *end) {
 }
 
 static lading_elem element_of(const ldg_reduce *r) {
-  if (r->floats) return r->size == 4 ? LADING_FLOAT : LADING_DOUBLE;
+  if (r->number == LDG_FLOATS) return r->size == 4 ? LADING_FLOAT : LADING_DOUBLE;
+  if (r->number == LDG_SIGNED) return r->size == 1 ? LADING_INT8 : r->size == 2 ? LADING_INT16 : r->size == 4 ? LADING_INT32 : LADING_INT64;
   return r->how == LDG_MOVE ? LADING_BYTE : r->size == 1 ? LADING_UINT8 : r->size == 2 ? LADING_UINT16 : r->size == 4 ? LADING_UINT32 : LADING_UINT64;
 }
 static lading_op op_of(const ldg_reduce *r) {
-  static const lading_op op[] = { LADING_REPLACE, LADING_SUM, LADING_PROD, LADING_BAND, LADING_BOR, LADING_BXOR };
+  static const lading_op op[LDG_HOWS] = { LADING_REPLACE, LADING_SUM, LADING_PROD, LADING_BAND, LADING_BOR, LADING_BXOR, LADING_MIN, LADING_MAX, LADING_LAND, LADING_LOR, LADING_LXOR };
   return op[r->how];
 }
 
@@ -108,11 +109,12 @@ static void define(const ldg_shape *s, const char *src, char *dst, int64_t n, co
 /* Fences: of the source, of the destination, of what it should be, of the offsets. */
 typedef struct trial { const ldg_key *key; ldg_kernel *kernel; int64_t pace[2]; int32_t list[MOST]; fence f[4]; } trial;
 
-/* In no order, some offsets twice, some destinations that meet in part, before and behind what they are counted from. */
-static void scatter(int32_t *list, int64_t n, int64_t pace) {
+/* In no order, some offsets twice, before and behind what they are counted from; some destinations meet in part, but where elements are
+ * reduced: parts of two may be no number. */
+static void scatter(int32_t *list, int64_t n, int64_t pace, bool in_part) {
   for (int64_t i = 0; i < n; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    list[i] = (int32_t)(((int64_t)(state >> 40) % 41 - 20) * pace + i % 5);
+    list[i] = (int32_t)(((int64_t)(state >> 40) % 41 - 20) * pace + (in_part ? i % 5 : 0));
   }
 }
 
@@ -148,7 +150,7 @@ static bool fences_new(trial *t, int64_t n) {
 /* With one pair of strides, up to `most` iterations. */
 static const char *right_at(const ldg_key *key, ldg_kernel *kernel, const int64_t pace[2], int64_t most) {
   trial t = { .key = key, .kernel = kernel, .pace = { pace[0], pace[1] } };
-  scatter(t.list, most, pace[key->shape.listed[1]]);
+  scatter(t.list, most, pace[key->shape.listed[1]], !key->shape.reduce.how);
   if (!fences_new(&t, most)) return "no memory to try it in";
   for (int64_t n = 1; n <= most; n += n < 70 ? 1 : 16)
     if (!try(&t, n, false) || !try(&t, n, true)) return "it moves other bytes than it should";
@@ -206,7 +208,9 @@ typedef struct race { ldg_kernel *kernel; lading_op op; rival rival; const char 
 
 static void lap_op(const race *r, int64_t n) {
   lading_type *const *t = r->rival.type;
-  const int64_t bytes = n * r->rival.plan[r->rival.dir == LDG_UNPACK]->size;
+  const ldg_plan *p = r->rival.plan[r->rival.dir == LDG_UNPACK];
+  const int64_t bytes = n * (r->listed ? p->size / p->one.n : p->size);
+  if (r->listed) n = 1; /* of it as much as n entries are */
   if (r->rival.dir == COPY) lading_copy_op(t[0], n, r->src, t[1], n, r->dst, 0, bytes, r->op);
   else if (r->rival.dir == LDG_PACK) lading_pack_op(t[0], n, r->src, r->dst, 0, bytes, r->op);
   else lading_unpack_op(t[1], n, r->dst, r->src, 0, bytes, r->op);

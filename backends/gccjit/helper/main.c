@@ -4,6 +4,7 @@
 
 #include "api.h"
 #include "plan_jit.h"
+#include "plan_pair.h"
 #if LADING_JIT_SUITES
 #include "problem.h"
 #endif
@@ -23,8 +24,10 @@
 
 static const char usage[] =
   "usage: lading-jit compile [--] KEY...     makes these kernels, one after the other\n"
-  "       lading-jit warm SUITE|TYPE...      makes the kernels that pack and unpack these types, or\n"
-  "                                          those of a file of lbench's problems; none of copies or reductions, which two sides make\n"
+  "       lading-jit warm WHAT...            makes the kernels that pack and unpack a TYPE, or all of a SUITE (.suite) of lbench's,\n"
+  "                                          and those of copies: 'TYPE | TYPE', or all of a file of lbench's pairs (.pairs);\n"
+  "                                          of reductions: 'TYPE | TYPE | OP', either may be - for packed bytes; OP: sum prod min\n"
+  "                                          max land lor lxor band bor bxor; a line of a file of pairs may also end in | OP\n"
   "       lading-jit list                    the kernels in the cache\n"
   "       lading-jit clear                   removes them\n"
   "       lading-jit limits                  does nothing until it is ended by its own limits; for tests\n"
@@ -162,13 +165,97 @@ static int warm_type(const lading_type *t) {
   return LADING_OK;
 }
 
+/* Suites have words for long lists. */
+static int parse(const char *text, lading_type **t) {
+#if LADING_JIT_SUITES
+  char fault[512], *all = expand_macros(text, fault, sizeof fault);
+  const int e = all ? lading_type_parse(all, t) : LADING_ERR_ARG;
+  free(all);
+  return e;
+#else
+  return lading_type_parse(text, t);
+#endif
+}
+
 static int warm_text(const char *text) {
   lading_type *t;
-  int e = lading_type_parse(text, &t);
+  int e = parse(text, &t);
   if (e) return refuse(text, lading_strerror(e));
   e = warm_type(t);
   lading_type_free(t);
   return e ? refuse(text, lading_strerror(e)) : 0;
+}
+
+/* NULL is packed bytes. */
+static int warm_sides(lading_type *const t[2], lading_op op) {
+  ldg_items side[2] = { { NULL, 1, NULL }, { NULL, 1, NULL } };
+  ldg_reduction r = { op, { 0 } };
+  ldg_reduce how = { .size = 1 };
+  int e = (t[0] && t[1]) || (op != LADING_REPLACE && (t[0] || t[1])) ? LADING_OK : LADING_ERR_ARG;
+  for (int k = 0; k < 2 && !e; k++)
+    if (t[k]) e = ldg_api_plan(t[k], &side[k].plan);
+  if (!e && op != LADING_REPLACE) e = ldg_api_elements(t[!t[0]], 1, op, 0, side[!t[0]].plan->size, &r.sig), how = ldg_exec_how(&r);
+  if (e) return e;
+  if (op != LADING_REPLACE && !how.how) return LADING_ERR_UNSUPPORTED;
+  ldg_pair_warm(&side[0], &side[1], &how);
+  while (!ldg_jit_settled()) pause_ms(2);
+  return LADING_OK;
+}
+
+static int op_named(const char *name) {
+  static const char *const names[LADING_OP_MAX] = { [LADING_SUM] = "sum", [LADING_PROD] = "prod", [LADING_MIN] = "min", [LADING_MAX] = "max", [LADING_LAND] = "land",
+                                                    [LADING_LOR] = "lor", [LADING_LXOR] = "lxor", [LADING_BAND] = "band", [LADING_BOR] = "bor", [LADING_BXOR] = "bxor" };
+  for (int op = 0; op < LADING_OP_MAX; op++)
+    if (names[op] && !strcmp(names[op], name)) return op;
+  return -1;
+}
+
+#define FIELDS 5
+/* Between bars, without the blanks around; how many there are, at most FIELDS. */
+static int split(char *text, char *field[FIELDS]) {
+  int n = 0;
+  for (char *next = text; next && n < FIELDS; n++) {
+    char *s = strsep(&next, "|");
+    field[n] = s += strspn(s, " ");
+    for (char *end = s + strlen(s); end > s && strchr(" \n", end[-1]);) *--end = 0;
+  }
+  return n;
+}
+
+/* SOURCE | DESTINATION | OP, the last of which may be missing; `before` are fields that say nothing to us. */
+static int warm_pair(const char *line, int before) {
+  char *text = strdup(line), *field[FIELDS];
+  lading_type *t[2] = { NULL, NULL };
+  int e = LADING_ERR_NOMEM;
+  if (text) {
+    const int n = split(text, field) - before, op = n == 3 ? op_named(field[before + 2]) : LADING_REPLACE;
+    e = (n == 2 || n == 3) && op >= 0 ? LADING_OK : LADING_ERR_ARG;
+    for (int k = 0; k < 2 && !e; k++)
+      if (strcmp(field[before + k], "-") != 0) e = parse(field[before + k], &t[k]);
+    if (!e) e = warm_sides(t, (lading_op)op);
+  }
+  for (int k = 0; k < 2; k++) lading_type_free(t[k]);
+  free(text);
+  return e ? refuse(line, lading_strerror(e)) : 0;
+}
+
+static int warm_pairs(const char *path) {
+  char *line = NULL;
+  size_t cap = 0;
+  int bad = 0;
+  FILE *f = fopen(path, "r");
+  if (!f) return refuse(path, strerror(errno));
+  while (getline(&line, &cap, f) > 0)
+    if (*line != '#' && *line != '\n') bad |= warm_pair(line, 2);
+  free(line);
+  fclose(f);
+  return bad;
+}
+
+static int warm_suite(const char *path);
+static int warm_one(const char *what) {
+  if (strchr(what, '|')) return warm_pair(what, 0);
+  return strstr(what, ".suite") ? warm_suite(what) : strstr(what, ".pairs") ? warm_pairs(what) : warm_text(what);
 }
 
 #if LADING_JIT_SUITES
@@ -191,7 +278,7 @@ static int warm_suite(const char *path) { return refuse(path, "suites are read w
 
 static int warm_all(int n, char **what) {
   int bad = 0;
-  for (int i = 0; i < n; i++) bad |= strstr(what[i], ".suite") ? warm_suite(what[i]) : warm_text(what[i]);
+  for (int i = 0; i < n; i++) bad |= warm_one(what[i]);
   return bad;
 }
 

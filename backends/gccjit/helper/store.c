@@ -193,7 +193,7 @@ const char *store_kernel(int dir, const char *scratch, const char *text, bool du
   const ldg_key key = w[0].key;
   for (; n < LDG_CUT_WAYS; n++) {
     open_work(&w[n], dir, scratch, text, n);
-    if (ldg_cut_group(&key, w[n].way, 1, NULL) < 0) continue;
+    if (!ldg_cut_able(&key, w[n].way)) continue;
     if ((why = make(&w[n], dump))) { close_work(&w[n]); break; }
     if (best < 0 || w[n].ratio > w[best].ratio) best = n;
   }
