@@ -13,7 +13,7 @@ enum { TILE = 64 << 10, SMALL_TILE = 4 << 10, ENTRY_TILE = 8 << 10, LINE = 64 };
 /* Bytes up to which the plans that there are pack and unpack sooner than a plan for both sides is made, which takes 150 to 400 ns. */
 enum { PLANNED_FROM = 12 << 10 };
 /* What finding a piece, or a row of pieces of one length, has to be worth: it takes 3 or 15 ns, a plan 1 to 2 ns a piece. */
-enum { PIECE_MIN = 96, ROW_MIN = 32 }; /* bytes, pieces */
+enum { PIECE_MIN = 96, ROW_MIN = 32, MANY_PIECES = 4, MANY_LISTED = 64 }; /* bytes, pieces, pieces in a longer one */
 
 /* A node that holds a place of the stream: where it starts in memory, and the stream bytes it has. The plan's step of it, or of the first
  * node below that has one: a plan knows neither the repeat around the items nor where an item starts. */
@@ -149,11 +149,24 @@ static int64_t move_entries(const part *a, const part *b, const char *src, const
   return lo + n * each;
 }
 
-/* Is it found row by row, or in long pieces? */
-static bool zips(const ldg_rep *r) {
+/* Mean bytes of a run, negative where it is one of few in a row: then finding it takes as long as to move many. */
+static int64_t piece_of(const ldg_rep *r) {
+  const int64_t mean = r->size / r->runs;
   while (r->kind <= LDG_BLOCKS && !r->psum && r->child && r->child->runs > 1) r = r->child;
-  const bool row = r->kind != LDG_JOIN && !r->psum;
-  return (row && r->n >= ROW_MIN) || r->size / r->runs >= PIECE_MIN;
+  return r->kind != LDG_JOIN && !r->psum && r->n >= ROW_MIN ? mean : -mean;
+}
+
+static bool has_list(const ldg_rep *r) {
+  while (r->kind == LDG_REPEAT) r = r->child;
+  return r->kind != LDG_BYTES;
+}
+
+/* Short pieces are zipped where whole ones of one side meet the other's, or enough of them are in one of that: then they move row by row. */
+static bool zips(const ldg_rep *a, const ldg_rep *b) {
+  const int64_t x = piece_of(a), y = piece_of(b), least = ldg_min(x, y), most = ldg_max(x, y);
+  if (ldg_max(x, -x) >= PIECE_MIN && ldg_max(y, -y) >= PIECE_MIN) return true;
+  const int64_t many = has_list(a) || has_list(b) ? MANY_LISTED : MANY_PIECES;
+  return least > 0 && (x == y || (most >= many * least && most % least == 0));
 }
 
 static void zip(const move *m, int64_t lo, int64_t hi) {
@@ -168,14 +181,14 @@ static void move_part(move *m, const part *a, const part *b, int64_t lo, int64_t
   if (a->rep->runs == 1) ldg_exec(m->dp, m->dst->count, LDG_UNPACK, m->dst->base, ldg_at(src, a->rep->first + lo - a->lo), lo, hi);
   else if (b->rep->runs == 1) ldg_exec(m->sp, m->src->count, LDG_PACK, m->src->base, ldg_at(dst, b->rep->first + lo - b->lo), lo, hi);
   else if (a->lo == b->lo && ldg_exec_nest(&m->chain, &s, &d, lo - a->lo, hi - a->lo)) return;
-  else if (zips(a->rep) && zips(b->rep)) zip(m, lo, hi);
+  else if (zips(a->rep, b->rep)) zip(m, lo, hi);
   else if (a->lo == b->lo && ldg_exec_is_list(a->rep) && ldg_exec_is_list(b->rep)) move_lists(m, a, b, lo, hi);
   else move_tiled(m, a, b, lo, hi);
 }
 
 /* Surely zipped: then parts that follow each other are so together, which saves plans. */
 static bool only_zips(const part *a, const part *b) {
-  return a->rep->runs > 1 && b->rep->runs > 1 && a->lo != b->lo && zips(a->rep) && zips(b->rep);
+  return a->rep->runs > 1 && b->rep->runs > 1 && a->lo != b->lo && zips(a->rep, b->rep);
 }
 
 /* All before `done` is moved; between it and lo is what is to be zipped. Order counts, since destinations may coincide. */

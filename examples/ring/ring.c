@@ -138,7 +138,8 @@ static void print_row(const world *w, const job *j, times *t, double hop) {
   printf("| %-16s | %7lld | %6lld |", j->w->name, (long long)j->w->bytes, (long long)j->w->sent.n);
   for (int m = 0; m < METHODS; m++) {
     qsort(t->ns[m], (size_t)t->n[m], sizeof *t->ns[m], by_value);
-    printf(" %8.1f |", median(t, m) / 1e3);
+    if (t->n[m]) printf(" %8.1f |", median(t, m) / 1e3);
+    else printf("        - |");
   }
   printf(" %5.2f | %5.2f | %5.2f |", ratio(median(t, STAGED), median(t, DIRECT)), ratio(t->ns[STAGED][0], t->ns[DIRECT][0]), line_ratio(j->w));
   printf(" %4.0f | %4d | %6lld | %6lld |\n", hop, fewest(w, t), (long long)j->first, (long long)j->repeat);
@@ -153,7 +154,7 @@ static void print_head(const world *w, const options *o) {
   printf("direct: one copy out of the sender's mapped memory, by its layout; unknown: which is shipped every time;\n");
   printf("cma: by lading_cma_get%s\n", w->all->no_cma ? " (not allowed here)" : "");
   printf("ratio: staged to direct, of medians, of the best ones, of cache lines touched; hop: ns of a line from process 0 to 1;\n");
-  printf("n: exchanges timed, of the way with the fewest; layout, repeat: bytes of the first offer and of a later one\n\n");
+  printf("n: exchanges timed, of the way with the fewest, -: none was undisturbed; layout, repeat: bytes of the first offer and of a later one\n\n");
   printf("| workload         |   bytes | blocks |   staged | pipelined|  unknown |   direct |      cma | ratio |  best | lines |  hop |    n | layout | repeat |\n");
   printf("|------------------|--------:|-------:|---------:|---------:|---------:|---------:|---------:|------:|------:|------:|-----:|-----:|-------:|-------:|\n");
 }

@@ -89,22 +89,26 @@ double world_stop(world *w) {
   return all;
 }
 
+/* The least of several tries: only the way there and back counts, not that somebody else had the processor. */
 double world_hop(world *w) {
-  enum { TIMES = 200 };
+  enum { TRIES = 50, TIMES = 20 };
+  double least = 0, last = world_ns();
   int turns = 0;
   world_barrier(w);
-  const double start = world_ns();
-  for (int i = 1; i <= TIMES && w->rank < 2; i++) {
+  for (int i = 1; i <= TRIES * TIMES && w->rank < 2; i++) {
     if (w->rank == 0) w->all->ping = i;
     while ((w->rank == 0 ? w->all->pong : w->all->ping) != i) relax(w, &turns);
     if (w->rank == 1) w->all->pong = i;
     turns = 0;
+    if (i % TIMES) continue;
+    const double now = world_ns(), ns = (now - last) / (2 * TIMES);
+    if (i == 2 * TIMES || ns < least) least = ns;
+    last = now;
   }
-  const double ns = (world_ns() - start) / (2 * TIMES);
   world_barrier(w);
   w->all->ping = w->all->pong = 0;
   world_barrier(w);
-  return ns;
+  return least;
 }
 
 /* ---- mail ---- */
