@@ -11,6 +11,9 @@
 
 typedef struct ldg_ldi { long double v; int32_t i; } ldg_ldi;
 
+/* Elements of a row that are reduced at once. */
+enum { LDG_OP_WIDTH_PLAIN = 4, LDG_OP_WIDTH_PAIR = 1, LDG_OP_WIDTH_LONG = 1, LDG_OP_WIDTH_LONG2 = 1, LDG_OP_WIDTH_LONGPAIR = 1, LDG_OP_WIDTH_F16 = 1, LDG_OP_WIDTH_BF16 = 1 };
+
 #define LDG_OP_GET_PLAIN(x, p, size) __builtin_memcpy(&(x), p, sizeof(x))
 #define LDG_OP_PUT_PLAIN(p, x, size) __builtin_memcpy(p, &(x), sizeof(x))
 #define LDG_OP_GET_PAIR(x, p, size) (__builtin_memcpy(&(x).v, p, (size_t)(size) - 4), __builtin_memcpy(&(x).i, (p) + (size) - 4, 4))

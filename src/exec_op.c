@@ -5,10 +5,13 @@
 
 /* ---- nests ---- */
 
-/* The innermost dim: elements one by one, or blocks of them; where it is dense on both sides, one block. */
+enum { FEW_BYTES = 128 }; /* of a block: from here on it gains from the level of the machine more than it takes to call it */
+static bool are_few(const ldg_op *op, int64_t block) { return block == op->size || block < FEW_BYTES; }
+
+/* The innermost dim: blocks of elements; where it is dense on both sides, one block. */
 static void row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds) {
   if (ss == block && ds == block) block *= n, n = 1;
-  if (block == op->size) op->strided(src, dst, n, ss, ds);
+  if (are_few(op, block)) op->strided(src, dst, n, block / op->size, ss, ds);
   else for (const int64_t m = block / op->size; n > 0; n--, src = ldg_at(src, ss), dst = ldg_at(dst, ds)) op->dense(src, dst, m);
 }
 
@@ -31,8 +34,12 @@ static void strided(const ldg_op *op, const ldg_nest *nest, const char *s, char 
 static void listed(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t i0, int64_t n) {
   const bool to_list = nest->list == LDG_LIST_DST;
   const int64_t *at = nest->at, *sum = nest->psum, stride = to_list ? nest->dim->src : nest->dim->dst;
-  if (!sum && nest->block == op->size) {
-    op->listed(to_list ? ldg_at(s, i0 * stride) : s, to_list ? d : ldg_at(d, i0 * stride), n, at + i0, stride, to_list);
+  if (sum && are_few(op, (sum[i0 + n] - sum[i0]) / n)) {
+    op->ragged(s, d, n, at + i0, sum + i0, to_list);
+    return;
+  }
+  if (!sum && are_few(op, nest->block)) {
+    op->listed(to_list ? ldg_at(s, i0 * stride) : s, to_list ? d : ldg_at(d, i0 * stride), n, nest->block / op->size, at + i0, stride, to_list);
     return;
   }
   for (int64_t i = i0; i < i0 + n; i++) {

@@ -9,11 +9,11 @@
 enum { PART_MIN = 1024 };  /* bytes: smaller entries are not worth to be looked at one by one, since each takes up to 200 ns */
 /* Bytes of a tile: a large one spares work at its ends, where a list is searched; a small one is on the stack, for little, and for when
  * there is no memory. */
-enum { TILE = 64 << 10, SMALL_TILE = 4 << 10, LINE = 64 };  /* at a line: 2 to 5 % faster than anywhere */
+enum { TILE = 64 << 10, SMALL_TILE = 4 << 10, NEAR_TILE = 8 << 10, LINE = 64 };  /* at a line: 2 to 5 % faster than anywhere */
 /* Bytes up to which the plans that there are pack and unpack sooner than a plan for both sides is made, which takes 150 to 400 ns. */
 enum { PLANNED_FROM = 12 << 10 };
 /* What finding a piece, or a row of pieces of one length, has to be worth: it takes 3 or 15 ns, a plan 1 to 2 ns a piece. */
-enum { PIECE_MIN = 96, ROW_MIN = 32 }; /* bytes, pieces */
+enum { PIECE_MIN = 96, ROW_MIN = 32, MANY_PIECES = 4, MANY_LISTED = 64 }; /* bytes, pieces, pieces in a longer one */
 
 /* A node that holds a place of the stream: where it starts in memory, and the stream bytes it has. The plan's step of it, or of the first
  * node below that has one: a plan knows neither the repeat around the items nor where an item starts. */
@@ -50,15 +50,65 @@ static void open_at(part *p, const ldg_rep *root, const ldg_plan *plan, int64_t 
 
 typedef struct move { const ldg_plan *sp, *dp; const ldg_side *src, *dst; ldg_rep sr, dr; ldg_chain chain; } move;
 
-static void through_tile(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
-  char small[SMALL_TILE], *large = hi - lo > SMALL_TILE ? ldg_alloc(ldg_min(hi - lo, TILE) + LINE) : NULL;
+/* `most` bytes at a time. */
+static void through_tile(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi, int64_t most) {
+  char small[SMALL_TILE], *large = hi - lo > SMALL_TILE ? ldg_alloc(ldg_min(hi - lo, most) + LINE) : NULL;
   char *const tile = large ? ldg_at(large, -(intptr_t)large & (LINE - 1)) : small;
   for (int64_t n; lo < hi; lo += n) {
-    n = ldg_min(hi - lo, large ? TILE : SMALL_TILE);
+    n = ldg_min(hi - lo, large ? most : SMALL_TILE);
     ldg_exec(sp, src->count, LDG_PACK, src->base, tile, lo, lo + n);
     ldg_exec(dp, dst->count, LDG_UNPACK, dst->base, tile, lo, lo + n);
   }
   ldg_free(large);
+}
+
+/* A list of short blocks, with a step of its own. */
+static bool has_entries(const part *p) {
+  const ldg_rep *r = p->rep;
+  return ldg_exec_is_list(r) && r->size / r->n < PIECE_MIN && p->step && p->step->rep == r && !p->step->thin;
+}
+
+/* Entries [i, i + n) of that list, n as many as the tile has room for; 0 where one is longer. */
+static int64_t entries_in_tile(const int64_t *psum, int64_t i, int64_t n) {
+  while (n > 0 && psum[i + n] - psum[i] > NEAR_TILE) n /= 2;
+  return n;
+}
+
+/* Tiles of whole entries of one side, so that none is searched for or cut; small tiles, since then their ends cost little. Stream bytes
+ * [lo, hi); how far that went: an entry that is cut, or too long, is left. */
+static int64_t entries_through_tile(const move *m, const part *p, int dir, int64_t lo, int64_t hi) {
+  const ldg_side *side = dir == LDG_PACK ? m->src : m->dst;
+  const ldg_rep *r = p->rep;
+  const int64_t first = ldg_rep_find(r->psum, r->n, lo - p->lo), last = ldg_rep_find(r->psum, r->n + 1, hi - p->lo);
+  const int64_t some = NEAR_TILE / 4 * 3 * r->n / r->size;
+  const char *mem = ldg_at(side->base, p->off);
+  char room[NEAR_TILE + LINE], *const tile = ldg_at(room, -(intptr_t)room & (LINE - 1));
+  if (p->lo + r->psum[first] != lo) return lo;
+  for (int64_t i = first, n; i < last && (n = entries_in_tile(r->psum, i, ldg_min(some, last - i))) > 0; i += n) {
+    const int64_t end = p->lo + r->psum[i + n];
+    const ldg_job *j = &p->step->job[dir];
+    char *const zero = ldg_at(tile, -r->psum[i]);
+    if (dir == LDG_PACK) j->run(j, mem, zero, i, n), ldg_exec(m->dp, m->dst->count, LDG_UNPACK, m->dst->base, tile, lo, end);
+    else ldg_exec(m->sp, m->src->count, LDG_PACK, m->src->base, tile, lo, end), j->run(j, zero, (char *)(uintptr_t)mem, i, n);
+    lo = end;
+  }
+  return lo;
+}
+
+/* Long rows of blocks next to each other: a place in them is found by division, and a tile of the first cache is enough. */
+static bool is_near(const ldg_rep *r) {
+  while (r->kind == LDG_REPEAT && r->child->kind == LDG_REPEAT) r = r->child;
+  return r->kind == LDG_REPEAT && r->child->kind == LDG_BYTES && r->n >= ROW_MIN && r->stride < 4 * LINE && r->stride > -4 * LINE;
+}
+
+/* What is neither one nest nor zipped: through a tile, where one side is a list by its entries. */
+static void move_tiled(const move *m, const part *a, const part *b, int64_t lo, int64_t hi) {
+  for (int64_t end; lo < hi; lo = end) {
+    const bool from = has_entries(a);
+    if (from || has_entries(b)) lo = entries_through_tile(m, from ? a : b, from ? LDG_PACK : LDG_UNPACK, lo, hi);
+    end = ldg_min(hi, lo + TILE);
+    if (lo < end) through_tile(m->sp, m->src, m->dp, m->dst, lo, end, is_near(a->rep) && is_near(b->rep) ? NEAR_TILE : TILE);
+  }
 }
 
 /* Piece by piece where the lists agree; where they do not, a tile, and then another try. */
@@ -66,7 +116,7 @@ static void move_lists(const move *m, const part *a, const part *b, int64_t lo, 
   while (lo < hi) {
     lo = a->lo + ldg_exec_zip_alike(a->rep, ldg_at(m->src->base, a->off), b->rep, ldg_at(m->dst->base, b->off), lo - a->lo, hi - a->lo);
     const int64_t end = ldg_min(hi, lo + TILE);
-    through_tile(m->sp, m->src, m->dp, m->dst, lo, end);
+    through_tile(m->sp, m->src, m->dp, m->dst, lo, end, TILE);
     lo = end;
   }
 }
@@ -106,11 +156,24 @@ static int64_t move_entries(const part *a, const part *b, const char *src, const
   return lo + n * each;
 }
 
-/* Is it found row by row, or in long pieces? */
-static bool zips(const ldg_rep *r) {
+/* Mean bytes of a run, negative where it is one of few in a row: then finding it takes as long as to move many. */
+static int64_t piece_of(const ldg_rep *r) {
+  const int64_t mean = r->size / r->runs;
   while (r->kind <= LDG_BLOCKS && !r->psum && r->child && r->child->runs > 1) r = r->child;
-  const bool row = r->kind != LDG_JOIN && !r->psum;
-  return (row && r->n >= ROW_MIN) || r->size / r->runs >= PIECE_MIN;
+  return r->kind != LDG_JOIN && !r->psum && r->n >= ROW_MIN ? mean : -mean;
+}
+
+static bool has_list(const ldg_rep *r) {
+  while (r->kind == LDG_REPEAT) r = r->child;
+  return r->kind != LDG_BYTES;
+}
+
+/* Short pieces are zipped where whole ones of one side meet the other's, or enough of them are in one of that: then they move row by row. */
+static bool zips(const ldg_rep *a, const ldg_rep *b) {
+  const int64_t x = piece_of(a), y = piece_of(b), least = ldg_min(x, y), most = ldg_max(x, y);
+  if (ldg_max(x, -x) >= PIECE_MIN && ldg_max(y, -y) >= PIECE_MIN) return true;
+  const int64_t many = has_list(a) || has_list(b) ? MANY_LISTED : MANY_PIECES;
+  return least > 0 && (x == y || (most >= many * least && most % least == 0));
 }
 
 static void zip(const move *m, int64_t lo, int64_t hi) {
@@ -125,14 +188,14 @@ static void move_part(move *m, const part *a, const part *b, int64_t lo, int64_t
   if (a->rep->runs == 1) ldg_exec(m->dp, m->dst->count, LDG_UNPACK, m->dst->base, ldg_at(src, a->rep->first + lo - a->lo), lo, hi);
   else if (b->rep->runs == 1) ldg_exec(m->sp, m->src->count, LDG_PACK, m->src->base, ldg_at(dst, b->rep->first + lo - b->lo), lo, hi);
   else if (a->lo == b->lo && ldg_exec_nest(&m->chain, &s, &d, lo - a->lo, hi - a->lo)) return;
-  else if (zips(a->rep) && zips(b->rep)) zip(m, lo, hi);
+  else if (zips(a->rep, b->rep)) zip(m, lo, hi);
   else if (a->lo == b->lo && ldg_exec_is_list(a->rep) && ldg_exec_is_list(b->rep)) move_lists(m, a, b, lo, hi);
-  else through_tile(m->sp, m->src, m->dp, m->dst, lo, hi);
+  else move_tiled(m, a, b, lo, hi);
 }
 
 /* Surely zipped: then parts that follow each other are so together, which saves plans. */
 static bool only_zips(const part *a, const part *b) {
-  return a->rep->runs > 1 && b->rep->runs > 1 && a->lo != b->lo && zips(a->rep) && zips(b->rep);
+  return a->rep->runs > 1 && b->rep->runs > 1 && a->lo != b->lo && zips(a->rep, b->rep);
 }
 
 /* All before `done` is moved; between it and lo is what is to be zipped. Order counts, since destinations may coincide. */
@@ -160,7 +223,7 @@ void ldg_exec_move_planned(const ldg_plan *sp, const ldg_side *src, const ldg_pl
 }
 
 static void without_kernel(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
-  if (hi - lo <= PLANNED_FROM) through_tile(sp, src, dp, dst, lo, hi);
+  if (hi - lo <= PLANNED_FROM) through_tile(sp, src, dp, dst, lo, hi, TILE);
   else ldg_exec_move_planned(sp, src, dp, dst, lo, hi);
 }
 

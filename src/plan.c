@@ -90,8 +90,8 @@ static void free_step(ldg_step *s) {
   ldg_free(s);
 }
 static void close_step(ldg_step *s) {
-  if (s->kids) for (int64_t i = 0; i < s->n; i++) free_step(s->kids[i]);
   ldg_jit_unwrap(s); /* first: it may be looked at just now */
+  if (s->kids) for (int64_t i = 0; i < s->n; i++) free_step(s->kids[i]);
   ldg_free(s->kids), ldg_free(s->at4), ldg_free(s->where), ldg_free(s->aux[LDG_PACK]), ldg_free(s->aux[LDG_UNPACK]);
   free_step(s->child), ldg_rep_free(s->copies);
 }

@@ -355,6 +355,28 @@ START_TEST(entries_are_found) {
 }
 END_TEST
 
+/* A list of blocks that have lengths of their own, by itself or as a field, onto rows and back: tiles of whole entries, of which a few are
+ * longer than a tile, or are cut where the field of the other side ends. */
+START_TEST(copy_between_list_and_rows) {
+  enum { N = 900, LONG = 9000 };
+  rng r = rng_of(33);
+  for (int i = 0; i < 40; i++) {
+    const int64_t longest = i % 3 ? 64 : 20, row = rng_in(&r, 40, 200);
+    int64_t len[N], at[N], end = 0, all = 0;
+    for (int k = 0; k < N; k++) {
+      len[k] = rng_in(&r, 0, 700) ? rng_in(&r, 0, longest) : LONG;
+      at[k] = end + rng_in(&r, i % 10 ? 0 : -9, 9), end = at[k] + len[k], all += len[k];
+    }
+    sample *s = s_hindexed(N, len, at, s_elem(LADING_BYTE)), *d = s_hvector(all / row, row, row + rng_in(&r, 1, 9), s_elem(LADING_BYTE));
+    if (i % 2) s = S_STRUCT(3, LIST(rng_in(&r, 1, 99), 1, 1), LIST(0, 200, end + 900), s_elem(LADING_CHAR), s, s_dup(d));
+    check_copy(s, rng_in(&r, 1, 2), d, rng_in(&r, 1, 3), &r);
+    check_copy(d, rng_in(&r, 1, 3), s, rng_in(&r, 1, 2), &r);
+    sample_free(s);
+    sample_free(d);
+  }
+}
+END_TEST
+
 START_TEST(copy_part_by_part) {
   rng r = rng_of(28);
   for (int i = 0; i < 60; i++) {
@@ -399,5 +421,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, interleaved_items, copy_between_strangers, copy_between_nests,
-                    copy_between_partners, copy_between_rows, copy_between_lists, bigger_streams, entries_are_found, copy_part_by_part, round_trip_in_fragments);
+                    copy_between_partners, copy_between_rows, copy_between_lists, copy_between_list_and_rows, bigger_streams, entries_are_found, copy_part_by_part, round_trip_in_fragments);
 }

@@ -122,7 +122,7 @@ typedef struct ldg_kernels {
 
 /* Reductions. Dense runs are made for some levels; single elements gain nothing from a level, so all levels share them. */
 typedef struct ldg_ops { const char *isa; ldg_op row[LDG_OP_ROWS]; } ldg_ops;
-#define LDG_OP_KERNELS(name, isa) { ldg_k_##name##_size, ldg_k_##name##_dense_##isa, ldg_k_##name##_strided, ldg_k_##name##_listed }
+#define LDG_OP_KERNELS(name, isa) { ldg_k_##name##_size, ldg_k_##name##_dense_##isa, ldg_k_##name##_strided, ldg_k_##name##_listed, ldg_k_##name##_ragged }
 
 extern const ldg_ops ldg_ops_base, ldg_ops_v2, ldg_ops_v3, ldg_ops_v4, ldg_ops_neon;
 extern const ldg_kernels ldg_kernels_base, ldg_kernels_v2, ldg_kernels_v3, ldg_kernels_v4, ldg_kernels_neon;

@@ -34,6 +34,9 @@ typedef struct lane {                         /* from a process to its right, an
 
 typedef struct shared {
   _Atomic int arrived, turn;                  /* of the barrier */
+  _Alignas(64) _Atomic int ping;
+  _Alignas(64) _Atomic int pong;
+  _Alignas(64) double took[RANKS_MAX], now;   /* ns of what was timed last in each process; when that ended in process 0 */
   _Atomic pid_t pid[RANKS_MAX];
   _Atomic bool no_cma;                        /* some process may not read another one's memory */
   lane lane[RANKS_MAX];
@@ -49,6 +52,8 @@ typedef struct world {
   char *stage_in, *stage_out;                 /* STAGE_MAX bytes each */
   lading_map *map;                            /* of memory of the left process */
   lading_peer *in_peer, *out_peer;            /* what we know of types of the left one, and the right one of ours */
+  double start;                               /* of what is timed */
+  long switches;
 } world;
 
 /* Forks `size` processes that run `body`; 0 when all of them returned 0. If one does not, the others are killed; nothing is left
@@ -58,6 +63,10 @@ void world_fail(const world *w, const char *what, int err);       /* says so and
 void world_check(const world *w, const char *what, int err);      /* the same unless err is LADING_OK */
 void world_barrier(world *w);
 double world_ns(void);
+double world_now(const world *w);                                 /* the same in all processes: when world_stop was last called */
+void world_start(world *w);                                       /* all processes come here, and then to the other one */
+double world_stop(world *w);                                      /* ns since then in the slowest one; < 0: one was made to wait */
+double world_hop(world *w);                                       /* ns of a line from process 0 to 1 */
 
 void mail_post(const world *w, mailbox *box, uint32_t kind, const void *data, int64_t n);
 uint32_t mail_look(mailbox *box);                                 /* MAIL_NONE, or the kind of the message in it */

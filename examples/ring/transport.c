@@ -9,12 +9,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 30, SPINS = 200 };
+/* Turns until a process that waits lets others run: more where each has a processor, since to come back takes as long as a message. */
+enum { PATIENCE_S = 30, FEW_SPINS = 200, SPINS = 100000 };
+static int spins = FEW_SPINS;
 
 double world_ns(void) {
   struct timespec t;
@@ -35,10 +38,17 @@ void world_check(const world *w, const char *what, int err) {
 
 /* ---- waiting: there may be fewer processors than processes ---- */
 
+static void pause_a_little(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 void relax(const world *w, int *turns) {
   static double since;
-  if (++*turns < SPINS) return;
-  if (*turns == SPINS) since = world_ns();
+  pause_a_little();
+  if (++*turns < spins) return;
+  if (*turns == spins) since = world_ns();
   if (*turns % 4096 == 0 && world_ns() - since > PATIENCE_S * 1e9) world_fail(w, "nobody answers", 0);
   sched_yield();
 }
@@ -51,6 +61,54 @@ void world_barrier(world *w) {
     w->all->turn = turn + 1;
   }
   while (w->all->turn == turn) relax(w, &turns);
+}
+
+/* ---- time ---- */
+
+/* How often another program took the processor away. */
+static long switches(void) {
+  struct rusage u;
+  return getrusage(RUSAGE_SELF, &u) ? 0 : u.ru_nivcsw;
+}
+
+double world_now(const world *w) { return w->all->now; }
+
+void world_start(world *w) {
+  w->switches = switches();
+  world_barrier(w);
+  w->start = world_ns();
+}
+
+double world_stop(world *w) {
+  const double now = world_ns();
+  double all = 0;
+  w->all->took[w->rank] = switches() == w->switches ? now - w->start : -1;
+  if (w->rank == 0) w->all->now = now;
+  world_barrier(w);
+  for (int p = 0; p < w->size && all >= 0; p++) all = w->all->took[p] < 0 ? -1 : w->all->took[p] > all ? w->all->took[p] : all;
+  return all;
+}
+
+/* The least of several tries: only the way there and back counts, not that somebody else had the processor. */
+double world_hop(world *w) {
+  enum { TRIES = 50, TIMES = 20 };
+  double least = 0, last = world_ns();
+  int turns = 0;
+  world_barrier(w);
+  for (int i = 1; i <= TRIES * TIMES && w->rank < 2; i++) {
+    if (w->rank == 0) w->all->ping = i;
+    while ((w->rank == 0 ? w->all->pong : w->all->ping) != i) relax(w, &turns);
+    if (w->rank == 1) w->all->pong = i;
+    turns = 0;
+    if (i % TIMES) continue;
+    const double now = world_ns(), ns = (now - last) / (2 * TIMES);
+    if (i == 2 * TIMES || ns < least) least = ns;
+    last = now;
+  }
+  world_barrier(w);
+  w->all->ping = w->all->pong = 0;
+  world_barrier(w);
+  return least;
 }
 
 /* ---- mail ---- */
@@ -144,9 +202,10 @@ static void *share(int64_t bytes) {
 }
 
 /* A processor each, where there are enough: two processes on one would wait for each other's turn. */
-static void settle(int rank) {
+static void settle(int rank, int size) {
   cpu_set_t usable, own;
   if (sched_getaffinity(0, sizeof usable, &usable)) return;
+  if (CPU_COUNT(&usable) >= size) spins = SPINS;
   CPU_ZERO(&own);
   for (int cpu = 0, k = rank % CPU_COUNT(&usable); cpu < CPU_SETSIZE; cpu++)
     if (CPU_ISSET(cpu, &usable) && k-- == 0) CPU_SET(cpu, &own);
@@ -155,7 +214,7 @@ static void settle(int rank) {
 
 /* Some systems let only parents trace: siblings have to be allowed to, for cross-memory attach. */
 static int child(world *w, int (*body)(world *, void *), void *arg) {
-  settle(w->rank);
+  settle(w->rank, w->size);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #ifdef PR_SET_PTRACER
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
