@@ -33,6 +33,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_WALK,     /* ns for every piece of the definition */
   LDG_MODEL_VARLIST,  /* ns more for a listed block with a length of its own */
   LDG_MODEL_SHUFFLE,  /* ns for a window of 64 bytes in cache */
+  LDG_MODEL_WINDOW,   /* ns for one of 16 or 32 bytes, where there are no masks */
   LDG_MODEL_PART,     /* ns of work that make it worth to wake another thread */
   LDG_MODEL_PREFETCH, /* entries ahead to prefetch in index lists out of cache; 0: of no use, then kernels prefetch what they are about to move */
   LDG_MODEL_STREAM,   /* bytes moved from which on non-temporal stores pay */
@@ -45,7 +46,7 @@ enum {
   LDG_MODEL_COPIES = 29, /* memcpy of 2^0 .. 2^28 bytes */
   LDG_MODEL_BLOCKS = 15, /* blocks of 2^0 .. 2^14 bytes */
   LDG_MODEL_WIDTHS = 7,  /* elements of 2^0 .. 2^6 bytes */
-  LDG_MODEL_VERSION = 5
+  LDG_MODEL_VERSION = 6
 };
 
 typedef struct ldg_model {

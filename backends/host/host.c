@@ -194,12 +194,36 @@ static void shuffle_prepare(ldg_job *j) {
   memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run;
 }
 
+/* Windows where whole registers are all that is stored. */
+static const char *window_of(const ldg_nest *n, ldg_window *w) {
+  if (n->at2) return "both sides are listed";
+  if (!kernels()->window) return "this level shuffles no bytes";
+  return shuffle_lanes() == LDG_LANES_OF_1 ? "shuffles under masks do that" : ldg_window_of(n, kernels()->window_bytes, w);
+}
+static const char *window_why_not(const ldg_nest *n) { return window_of(n, NULL); }
+static double window_cost(const ldg_nest *n) {
+  ldg_window w;
+  window_of(n, &w);
+  return ldg_cost_window(n, w.inside, w.times);
+}
+_Static_assert(sizeof(ldg_window) <= sizeof ((ldg_job *)NULL)->own, "what a window goes by fits into a job");
+static void window_prepare(ldg_job *j) {
+  ldg_window *w = (ldg_window *)(void *)j->own;
+  ldg_job part = *j;
+  window_of(&j->nest, w);
+  j->run = kernels()->window;
+  if (j->nest.at) part.nest.nd = 1;
+  (!j->nest.at ? block_prepare : j->nest.psum ? varlist_prepare : list_prepare)(&part);
+  memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run;
+}
+
 static const ldg_strategy table[] = {
   { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare },
   { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare },
   { "block", "strided loops around a block mover of fixed width", block_why_not, ldg_cost_block, block_prepare },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },
+  { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, ldg_cost_varlist, varlist_prepare },
   { "lists", "from listed places to listed places, blocks of one length", lists_why_not, ldg_cost_list, lists_prepare },
   { "varlists", "from listed places to listed places, blocks that differ in length", varlists_why_not, ldg_cost_varlist, varlists_prepare },
