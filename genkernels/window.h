@@ -16,10 +16,10 @@ typedef __m256i ldg_made;
 LDG_INLINE __m256i ldg_twice(const char *s) { return _mm256_broadcastsi128_si256(_mm_loadu_si128(LDG_AT_128(s))); }
 LDG_INLINE ldg_wide ldg_load(const char *s) { return (ldg_wide){ ldg_twice(s), ldg_twice(s + 16) }; }
 
-/* Indices from 128 on give 0: so do those of the other half. */
+/* Of each half: indices from 128 on give 0, of others four bits count. */
 LDG_INLINE ldg_lookup ldg_lookup_of(const unsigned char *at) {
-  const __m256i all = _mm256_loadu_si256((const __m256i *)(const void *)at), high = _mm256_set1_epi8(0x70);
-  return (ldg_lookup){ _mm256_add_epi8(all, high), _mm256_add_epi8(_mm256_xor_si256(all, _mm256_set1_epi8(16)), high) };
+  const __m256i first = _mm256_loadu_si256((const __m256i *)(const void *)at);
+  return (ldg_lookup){ first, _mm256_xor_si256(first, _mm256_set1_epi8(-128)) };
 }
 LDG_INLINE __m256i ldg_shuffled(ldg_wide x, ldg_lookup at) {
   return _mm256_or_si256(_mm256_shuffle_epi8(x.first, at.first), _mm256_shuffle_epi8(x.second, at.second));
@@ -60,7 +60,10 @@ typedef uint8x16x2_t ldg_wide, ldg_lookup, ldg_made;
 
 LDG_INLINE uint8x16_t ldg_16(const char *s) { return vld1q_u8((const uint8_t *)s); }
 LDG_INLINE ldg_wide ldg_load(const char *s) { return (ldg_wide){ { ldg_16(s), ldg_16(s + 16) } }; }
-LDG_INLINE ldg_lookup ldg_lookup_of(const unsigned char *at) { return (ldg_lookup){ { vld1q_u8(at), vld1q_u8(at + 16) } }; }
+LDG_INLINE ldg_lookup ldg_lookup_of(const unsigned char *at) {
+  const uint8x16_t base = vdupq_n_u8(LDG_WINDOW_BASE);
+  return (ldg_lookup){ { vsubq_u8(vld1q_u8(at), base), vsubq_u8(vld1q_u8(at + 16), base) } };
+}
 LDG_INLINE ldg_made ldg_shuffled(ldg_wide x, ldg_lookup at) { return (ldg_made){ { vqtbl2q_u8(x, at.val[0]), vqtbl2q_u8(x, at.val[1]) } }; }
 LDG_INLINE ldg_wide ldg_load_16s(const char *s, int64_t span) { return (ldg_wide){ { ldg_16(s), ldg_16(s + span - 16) } }; }
 LDG_INLINE void ldg_put_16s(char *d, ldg_made x, int64_t span) {

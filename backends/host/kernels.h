@@ -101,13 +101,14 @@ typedef struct ldg_shuffle {
  * halves, which overlap; `exact` shuffles from those to those, `fast` from a whole register to a whole one. */
 typedef struct ldg_window {
   ldg_long long_;                                                 /* as in ldg_shuffle */
-  unsigned char fast[32], exact[32];                              /* of every byte of the destination, its byte of the source */
+  unsigned char fast[32], exact[32];                              /* of every byte of the destination, its byte of the source, from LDG_WINDOW_BASE on */
   int32_t span[2], times, inside;                                 /* bytes of a window on either side; as in ldg_shuffle */
   int64_t from, to;
   int64_t room;                                                   /* iterations left that a fast window needs, itself among them */
   ldg_run *part;                                                  /* for a part of a list, and for fewer iterations than a window has */
 } ldg_window;
 #define LDG_WINDOW_NEAR 2048 /* bytes: half a page */
+#define LDG_WINDOW_BASE 0x70 /* so that bytes 16 and on are 0x80 and on, which x86's shuffles of 16 bytes take for none */
 static inline int64_t ldg_window_half(int64_t span, int window) { return span >= 16 && window > 16 ? 16 : span >= 8 ? 8 : 4; }
 
 enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VARS };

@@ -122,8 +122,8 @@ static int64_t in_halves(int64_t x, int64_t span, int window) {
 
 /* Bytes of a window's destination are written from the first to the last, so each of them has to be one of the message. */
 static void set_byte(ldg_window *w, int window, int64_t src, int64_t dst) {
-  const int64_t span = w->span[1], half = ldg_window_half(span, window), exact = in_halves(src, w->span[0], window);
-  w->fast[dst] = (unsigned char)src;
+  const int64_t span = w->span[1], half = ldg_window_half(span, window), exact = LDG_WINDOW_BASE + in_halves(src, w->span[0], window);
+  w->fast[dst] = (unsigned char)(LDG_WINDOW_BASE + src);
   if (dst < half) w->exact[dst] = (unsigned char)exact;
   if (dst >= span - half) w->exact[dst - span + 2 * half] = (unsigned char)exact;
 }
