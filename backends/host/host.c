@@ -206,6 +206,15 @@ static double window_cost(const ldg_nest *n) {
   window_of(n, &w);
   return ldg_cost_window(n, w.inside, w.times);
 }
+/* Iterations of the outermost dim from which on windows take no longer than blocks. A list has one window; lists in loops have no
+ * other kernel. */
+static int64_t few_of(const ldg_nest *n, const ldg_window *w) {
+  ldg_nest some = *n;
+  int64_t *few = &some.dim[n->nd - 1].n;
+  if (n->at) return w->inside == n->nd ? n->dim[0].n : 0;
+  for (*few = w->times; *few < n->dim[n->nd - 1].n && ldg_cost_window(&some, w->inside, w->times) > ldg_cost_block(&some); *few *= 2) ;
+  return *few;
+}
 _Static_assert(sizeof(ldg_window) <= sizeof ((ldg_job *)NULL)->own, "what a window goes by fits into a job");
 static void window_prepare(ldg_job *j) {
   ldg_window *w = (ldg_window *)(void *)j->own;
@@ -214,7 +223,7 @@ static void window_prepare(ldg_job *j) {
   j->run = kernels()->window;
   if (j->nest.at) part.nest.nd = 1;
   (!j->nest.at ? block_prepare : j->nest.psum ? varlist_prepare : list_prepare)(&part);
-  memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run;
+  memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run, w->few = few_of(&j->nest, w);
 }
 
 static const ldg_strategy table[] = {

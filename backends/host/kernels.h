@@ -105,7 +105,8 @@ typedef struct ldg_window {
   int32_t span[2], times, inside;                                 /* bytes of a window on either side; as in ldg_shuffle */
   int64_t from, to;
   int64_t room;                                                   /* iterations left that a fast window needs, itself among them */
-  ldg_run *part;                                                  /* for a part of a list, and for fewer iterations than a window has */
+  int64_t few;                                                    /* fewer iterations of the outermost dim go by `part` */
+  ldg_run *part;                                                  /* blocks, or a list */
 } ldg_window;
 #define LDG_WINDOW_NEAR 2048 /* bytes: half a page */
 #define LDG_WINDOW_BASE 0x70 /* so that bytes 16 and on are 0x80 and on, which x86's shuffles of 16 bytes take for none */
