@@ -153,7 +153,7 @@ const char *ldg_window_of(const ldg_nest *n, int window, ldg_window *w) {
   const ldg_dim *d;
   const char *why = body_of(n, window, &b, &d);
   if (why) return why;
-  if (is_one_block(&b, d) && (!d || (b.bytes & (b.bytes - 1)) == 0)) return one_block; /* others take two moves elsewhere */
+  if (is_one_block(&b, d) && (!d || d->dst != b.bytes || b.bytes > 16 || (b.bytes & (b.bytes - 1)) == 0)) return one_block; /* others gain a store */
   w = w ? w : &other;
   if (span_of(&b, 1) != b.bytes) return "gaps in the destination, and this machine has no masks to leave them out";
   fill_window(w, &b, d);
