@@ -93,6 +93,17 @@ static double shuffle_ns(const bench_pools *p) {
   return fmax(0, (least - p->call) / 256);
 }
 
+/* One block a window, of a length that takes two moves elsewhere; whatever a window holds. */
+static double window_ns(const bench_pools *p) {
+  const ldg_nest n = { .block = 12, .nd = 1, .dim = { { 256, 40, 12 } } };
+  double least = 1e9;
+  ldg_job j;
+  ldg_plan_nest(&j, &n, "window", NULL);
+  if (strcmp(j.name, "window")) return 0; /* no machine for it, so nobody asks */
+  for (int i = 0; i < 20; i++) least = fmin(least, of_nest(p, &n, "window"));
+  return fmax(0, (least - p->call) / (256 + 5)); /* with those that a row takes more: cost.h */
+}
+
 /* The walk is left for what is irregular, so that is what it is measured on: its branches go wrong there. */
 static double walk_ns(const bench_pools *p, const ldg_model *m) {
   static char text[BLOCKS * 32];
@@ -267,7 +278,8 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   const double ns[] = {
     [LDG_MODEL_CALL] = p->call, [LDG_MODEL_ROW] = row_ns(p, m), [LDG_MODEL_TILED] = tiled_ns(p, m),
     [LDG_MODEL_CHILD] = child_ns(p, m), [LDG_MODEL_WALK] = walk_ns(p, m),
-    [LDG_MODEL_VARLIST] = varlist_ns(p, m), [LDG_MODEL_SHUFFLE] = shuffle_ns(p), [LDG_MODEL_PART] = 2 * wake_ns(), /* a part has to gain more than it takes to hand it out */
+    [LDG_MODEL_VARLIST] = varlist_ns(p, m), [LDG_MODEL_SHUFFLE] = shuffle_ns(p), [LDG_MODEL_WINDOW] = window_ns(p),
+    [LDG_MODEL_PART] = 2 * wake_ns(), /* a part has to gain more than it takes to hand it out */
   };
   for (int i = 0; i <= LDG_MODEL_PART; i++) m->number[i] = (int64_t)(ns[i] * 1e3 + 0.5);
   m->number[LDG_MODEL_PREFETCH] = prefetch_ahead(p);

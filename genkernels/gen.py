@@ -8,7 +8,7 @@ import argparse
 import pathlib
 
 from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, HIP_ARCHES, ISAS, LANES, OP_ISAS, OPS,
-                   SHUFFLES, TRANSPOSES, WIDE)
+                   SHUFFLES, TRANSPOSES, WIDE, WINDOWS)
 
 HERE = pathlib.Path(__file__).resolve().parent
 STAMP = "/* made by genkernels/gen.py {args}; edit genkernels/table.py instead */\n"
@@ -57,7 +57,7 @@ def row(body, isa, **params):
 
 
 def source(isa):
-    out = '#include "kernels.h"\n' + row("dense.inc", isa, NAME="dense")
+    out = f'#include "{"window" if isa in WINDOWS else "kernels"}.h"\n' + row("dense.inc", isa, NAME="dense")
     for name, lo, hi, head, tail in BLOCKS:
         lanes = {"LANE": LANES[lo], "LANES": f"LDG_LANES_{lo}"} if lo in LANES else {}
         out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail, WIDE=int(lo > WIDE), NARROW=int(lo in LANES), **lanes)
@@ -65,12 +65,15 @@ def source(isa):
         out += row("transpose.inc", isa, NAME=f"t{w}", W=w)
     out += row("varlist.inc", isa, NAME="var")
     out += "".join(row("shuffle.inc", isa, **params) for params in SHUFFLES.get(isa, []))
+    if isa in WINDOWS:
+        out += row("window.inc", isa) + f"_Static_assert(LDG_WINDOW == {WINDOWS[isa]}, \"table.py and window.h agree\");\n"
     out += f"const ldg_kernels ldg_kernels_{isa} = {{ \"{isa}\", ldg_k_dense_{isa},\n  {{\n"
     kind = lambda lo: "NARROW_" if lo in LANES else "WIDE_" if lo > WIDE else ""
     out += "".join(f"    LDG_{kind(lo)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, *_ in BLOCKS) + "  },\n  {\n"
     out += "".join(f"    ldg_k_t{w}_{isa},\n" for w in TRANSPOSES) + "  },\n"
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
-    return out + f"  {{ ldg_k_var_src_{isa}, ldg_k_var_dst_{isa}, ldg_k_var_both_{isa} }},\n  {{ {shuffles} }}\n}};\n"
+    window = f"ldg_k_window_{isa}, {WINDOWS[isa]}" if isa in WINDOWS else "NULL, 0"
+    return out + f"  {{ ldg_k_var_src_{isa}, ldg_k_var_dst_{isa}, ldg_k_var_both_{isa} }},\n  {{ {shuffles} }},\n  {window}\n}};\n"
 
 
 def op_source(isa):

@@ -33,6 +33,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_WALK,     /* ns for every piece of the definition */
   LDG_MODEL_VARLIST,  /* ns more for a listed block with a length of its own */
   LDG_MODEL_SHUFFLE,  /* ns for a window of 64 bytes in cache */
+  LDG_MODEL_WINDOW,   /* ns for one of 16 or 32 bytes, where there are no masks */
   LDG_MODEL_PART,     /* ns of work that make it worth to wake another thread */
   LDG_MODEL_PREFETCH, /* entries ahead to prefetch in index lists out of cache; 0: of no use, then kernels prefetch what they are about to move */
   LDG_MODEL_STREAM,   /* bytes moved from which on non-temporal stores pay */

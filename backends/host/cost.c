@@ -146,8 +146,9 @@ static double traffic(const ldg_nest *n) {
   return ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes : (int64_t)1 << 62);
 }
 
-/* Windows, or the lines that they touch, whichever takes longer: what fits into a window shares lines, so those stream. */
-double ldg_cost_shuffle(const ldg_nest *n, int inside, int times) {
+/* Windows, or the lines that they touch, whichever takes longer: what fits into a window shares lines, so those stream. Rows take
+ * `more` windows than they have. */
+static double windows_cost(const ldg_nest *n, int inside, int times, double window, double more) {
   double windows = 1, items = 1;
   for (int k = inside; k < n->nd; k++) {
     const double many = (double)n->dim[k].n;
@@ -156,7 +157,14 @@ double ldg_cost_shuffle(const ldg_nest *n, int inside, int times) {
   }
   const double rows = inside < n->nd ? items / (double)n->dim[inside].n : 1;
   return ldg_model_ns(LDG_MODEL_CALL) + (rows - 1) * ldg_model_ns(LDG_MODEL_ROW) +
-         most(windows * ldg_model_ns(LDG_MODEL_SHUFFLE), traffic(n));
+         most((windows + rows * more) * window, traffic(n));
+}
+
+double ldg_cost_shuffle(const ldg_nest *n, int inside, int times) {
+  return windows_cost(n, inside, times, ldg_model_ns(LDG_MODEL_SHUFFLE), 0);
+}
+double ldg_cost_window(const ldg_nest *n, int inside, int times) {
+  return windows_cost(n, inside, times, ldg_model_ns(LDG_MODEL_WINDOW), LDG_COST_WINDOWS_MORE);
 }
 
 /* ---- lists ---- */

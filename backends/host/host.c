@@ -198,6 +198,38 @@ static void shuffle_prepare(ldg_job *j) {
   memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run;
 }
 
+/* Windows where whole registers are all that is stored. */
+static const char *window_of(const ldg_nest *n, ldg_window *w) {
+  if (n->at2) return "both sides are listed";
+  if (!kernels()->window) return "this level shuffles no bytes";
+  return shuffle_lanes() == LDG_LANES_OF_1 ? "shuffles under masks do that" : ldg_window_of(n, kernels()->window_bytes, w);
+}
+static const char *window_why_not(const ldg_nest *n) { return window_of(n, NULL); }
+static double window_cost(const ldg_nest *n) {
+  ldg_window w;
+  window_of(n, &w);
+  return ldg_cost_window(n, w.inside, w.times);
+}
+/* Iterations of the outermost dim from which on windows take no longer than blocks. A list has one window; lists in loops have no
+ * other kernel. */
+static int64_t few_of(const ldg_nest *n, const ldg_window *w) {
+  ldg_nest some = *n;
+  int64_t *few = &some.dim[n->nd - 1].n;
+  if (n->at) return w->inside == n->nd ? n->dim[0].n : 0;
+  for (*few = w->times; *few < n->dim[n->nd - 1].n && ldg_cost_window(&some, w->inside, w->times) > ldg_cost_block(&some); *few *= 2) ;
+  return *few;
+}
+_Static_assert(sizeof(ldg_window) <= sizeof ((ldg_job *)NULL)->own, "what a window goes by fits into a job");
+static void window_prepare(ldg_job *j) {
+  ldg_window *w = (ldg_window *)(void *)j->own;
+  ldg_job part = *j;
+  window_of(&j->nest, w);
+  j->run = kernels()->window;
+  if (j->nest.at) part.nest.nd = 1;
+  (!j->nest.at ? block_prepare : j->nest.psum ? varlist_prepare : list_prepare)(&part);
+  memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run, w->few = few_of(&j->nest, w);
+}
+
 static const ldg_strategy table[] = {
   { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare },
   { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare },
@@ -205,6 +237,7 @@ static const ldg_strategy table[] = {
   { "paced", "the same, a few at a time where their lines meet in one set of the cache", ldg_paced_why_not, ldg_cost_paced, paced_prepare },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },
+  { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, ldg_cost_varlist, varlist_prepare },
   { "lists", "from listed places to listed places, blocks of one length", lists_why_not, ldg_cost_list, lists_prepare },
   { "varlists", "from listed places to listed places, blocks that differ in length", varlists_why_not, ldg_cost_varlist, varlists_prepare },

@@ -97,6 +97,21 @@ typedef struct ldg_shuffle {
   ldg_run *part;                                                  /* for a part of a list */
 } ldg_shuffle;
 
+/* What a window kernel goes by, in job->own, where there are no masks of bytes. A span that is not to be left is loaded and stored as two
+ * halves, which overlap; `exact` shuffles from those to those, `fast` from a whole register to a whole one. */
+typedef struct ldg_window {
+  ldg_long long_;                                                 /* as in ldg_shuffle */
+  unsigned char fast[32], exact[32];                              /* of every byte of the destination, its byte of the source, from LDG_WINDOW_BASE on */
+  int32_t span[2], times, inside;                                 /* bytes of a window on either side; as in ldg_shuffle */
+  int64_t from, to;
+  int64_t room;                                                   /* iterations left that a fast window needs, itself among them */
+  int64_t few;                                                    /* fewer iterations of the outermost dim go by `part` */
+  ldg_run *part;                                                  /* blocks, or a list */
+} ldg_window;
+#define LDG_WINDOW_NEAR 2048 /* bytes: half a page */
+#define LDG_WINDOW_BASE 0x70 /* so that bytes 16 and on are 0x80 and on, which x86's shuffles of 16 bytes take for none */
+static inline int64_t ldg_window_half(int64_t span, int window) { return span >= 16 && window > 16 ? 16 : span >= 8 ? 8 : 4; }
+
 enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VARS };
 enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
@@ -106,6 +121,8 @@ typedef struct ldg_kernels {
   ldg_run *transpose[LDG_TRANSPOSE_ROWS];
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed] */
   ldg_run *shuffle[LDG_LANES];                                    /* NULL: not at this level */
+  ldg_run *window;                                                /* NULL: not at this level */
+  int window_bytes;
 } ldg_kernels;
 
 /* The kernels of a row, by the suffixes of those for a dense destination, and that in lanes, and for a dense source. */

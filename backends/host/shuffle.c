@@ -1,17 +1,19 @@
-/* Windows of 64 bytes on both sides: which bytes of one become which of the other. The body of a window is a list, or the inner
+/* Windows of up to 64 bytes on both sides: which bytes of one become which of the other. The body of a window is a list, or the inner
  * dims of a nest as far as they fit; then as many iterations of the next dim as fit, if they follow each other on both sides. */
 #include "shuffle.h"
 
 #define WINDOW 64
 
 typedef struct field { int64_t at[2], len; } field; /* [0] source, [1] destination */
-typedef struct body { int n, inside; int64_t lo[2], hi[2], bytes; field f[WINDOW]; } body;
+typedef struct body { int window, n, inside; int64_t lo[2], hi[2], bytes; field f[WINDOW]; } body; /* at most `window` bytes */
 
-static bool fits(const body *b) { return b->hi[0] - b->lo[0] <= WINDOW && b->hi[1] - b->lo[1] <= WINDOW; }
+static int64_t span_of(const body *b, int side) { return b->hi[side] - b->lo[side]; }
+static bool fits(const body *b) { return span_of(b, 0) <= b->window && span_of(b, 1) <= b->window; }
 
 static bool add(body *b, int64_t src, int64_t dst, int64_t len) {
   const field f = { { src, dst }, len };
-  if (b->n == WINDOW || len > WINDOW) return false;
+  if (len == 0) return true; /* where it would be may be far from the message */
+  if (b->n == b->window || len > b->window) return false;
   for (int side = 0; side < 2; side++) {
     b->lo[side] = b->n ? ldg_min(b->lo[side], f.at[side]) : f.at[side];
     b->hi[side] = b->n ? ldg_max(b->hi[side], f.at[side] + len) : f.at[side] + len;
@@ -34,7 +36,8 @@ static bool listed_body(const ldg_nest *n, body *b) {
 /* All iterations of one more dim, or none. */
 static bool absorb(body *b, const ldg_dim *d) {
   const int n = b->n;
-  if (d->n > WINDOW / n || d->src > WINDOW || d->src < -WINDOW || d->dst > WINDOW || d->dst < -WINDOW) return false;
+  const int w = b->window;
+  if (d->n > w / n || d->src > w || d->src < -w || d->dst > w || d->dst < -w) return false;
   body more = *b;
   for (int64_t i = 1; i < d->n; i++)
     for (int k = 0; k < n; k++)
@@ -53,11 +56,11 @@ static bool strided_body(const ldg_nest *n, body *b) {
 /* Iterations of the dim around the body that one window holds, when each comes after the one before on both sides. */
 static int64_t times_of(const body *b, const ldg_dim *d) {
   const int64_t stride[2] = { d->src, d->dst };
-  int64_t most = WINDOW;
+  int64_t most = b->window;
   for (int side = 0; side < 2; side++) {
-    const int64_t span = b->hi[side] - b->lo[side];
-    if (stride[side] < span || stride[side] > WINDOW) return 1;
-    most = ldg_min(most, (WINDOW - span) / stride[side] + 1);
+    const int64_t span = span_of(b, side);
+    if (stride[side] < span || stride[side] > b->window) return 1;
+    most = ldg_min(most, (b->window - span) / stride[side] + 1);
   }
   return most;
 }
@@ -86,15 +89,74 @@ static void fill(ldg_shuffle *w, const body *b, const ldg_dim *d, int lane) {
       }
 }
 
+/* The body, and what says no to windows of any kind. *d: the dim around it, NULL where there is none. */
+static const char *body_of(const ldg_nest *n, int window, body *b, const ldg_dim **d) {
+  b->window = window, b->n = b->inside = 0, b->bytes = 0;
+  if (n->ordered) return "destination bytes may coincide, so stream order must be kept";
+  if (n->block > window || (n->at && n->dim[0].n > window) || !(n->at ? listed_body(n, b) : strided_body(n, b))) return "more than this machine shuffles at once";
+  *d = b->inside < n->nd ? &n->dim[b->inside] : NULL;
+  return b->n == 0 ? "nothing in it" : NULL;
+}
+
+static const char one_block[] = "one block at a time, which needs no shuffle";
+static bool is_one_block(const body *b, const ldg_dim *d) { return b->n == 1 && (!d || times_of(b, d) == 1); }
+
 const char *ldg_shuffle_of(const ldg_nest *n, int lane, ldg_shuffle *w) {
   body b;
-  b.n = b.inside = 0, b.bytes = 0;
-  if (n->ordered) return "destination bytes may coincide, so stream order must be kept";
-  if (n->block > WINDOW || (n->at && n->dim[0].n > WINDOW)) return "more than fits into 64 bytes";
-  if (!(n->at ? listed_body(n, &b) : strided_body(n, &b))) return "more than fits into 64 bytes";
-  const ldg_dim *d = b.inside < n->nd ? &n->dim[b.inside] : NULL;
-  if (b.n == 1 && (!d || times_of(&b, d) == 1)) return "one block at a time, which needs no shuffle";
+  const ldg_dim *d;
+  const char *why = body_of(n, WINDOW, &b, &d);
+  if (why) return why;
+  if (is_one_block(&b, d)) return one_block;
   if (!in_lanes(&b, d && times_of(&b, d) > 1 ? d : NULL, lane)) return "not in lanes of 4 bytes, and this machine shuffles no single bytes";
   if (w) fill(w, &b, d, lane);
   return NULL;
+}
+
+/* ---- windows without masks ---- */
+
+/* Two halves that overlap hold a span of one to two halves: where byte x of the span is in a register of them. */
+static int64_t in_halves(int64_t x, int64_t span, int window) {
+  const int64_t half = ldg_window_half(span, window);
+  return x < half ? x : x - span + 2 * half;
+}
+
+/* Bytes of a window's destination are written from the first to the last, so each of them has to be one of the message. */
+static void set_byte(ldg_window *w, int window, int64_t src, int64_t dst) {
+  const int64_t span = w->span[1], half = ldg_window_half(span, window), exact = LDG_WINDOW_BASE + in_halves(src, w->span[0], window);
+  w->fast[dst] = (unsigned char)(LDG_WINDOW_BASE + src);
+  if (dst < half) w->exact[dst] = (unsigned char)exact;
+  if (dst >= span - half) w->exact[dst - span + 2 * half] = (unsigned char)exact;
+}
+
+/* Fast windows load and store a whole register. The iterations that follow overwrite what is too much, and have, less than a page on, a
+ * byte of the message behind what is read in vain: the least number of them, with the window's own. */
+static int64_t room_of(const body *b, const ldg_dim *d) {
+  if (!d || d->dst != b->bytes || d->src <= 0 || d->src > LDG_WINDOW_NEAR) return INT64_MAX;
+  const int64_t write = (b->window - 1) / d->dst + 1, read = (b->window - span_of(b, 0) + d->src - 1) / d->src + 1;
+  return ldg_max(write, read);
+}
+
+static void fill_window(ldg_window *w, const body *b, const ldg_dim *d) {
+  memset(w, 0, sizeof *w);
+  w->from = b->lo[0], w->to = b->lo[1], w->inside = b->inside, w->room = room_of(b, d);
+  w->times = d ? (int)ldg_max(1, ldg_min(times_of(b, d), d->n)) : 1;
+  for (int side = 0; side < 2; side++) w->span[side] = (int)(span_of(b, side) + (w->times - 1) * (d ? side ? d->dst : d->src : 0));
+  for (int64_t i = 0; i < w->times; i++)
+    for (int k = 0; k < b->n; k++)
+      for (int64_t at = 0; at < b->f[k].len; at++)
+        set_byte(w, b->window, b->f[k].at[0] - b->lo[0] + at + (d ? i * d->src : 0), b->f[k].at[1] - b->lo[1] + at + (d ? i * d->dst : 0));
+}
+
+const char *ldg_window_of(const ldg_nest *n, int window, ldg_window *w) {
+  ldg_window other;
+  body b;
+  const ldg_dim *d;
+  const char *why = body_of(n, window, &b, &d);
+  if (why) return why;
+  if (is_one_block(&b, d) && (!d || d->dst != b.bytes || b.bytes > 16 || (b.bytes & (b.bytes - 1)) == 0)) return one_block; /* others gain a store */
+  w = w ? w : &other;
+  if (span_of(&b, 1) != b.bytes) return "gaps in the destination, and this machine has no masks to leave them out";
+  fill_window(w, &b, d);
+  if (w->times > 1 && d->dst != b.bytes) return "gaps in the destination, and this machine has no masks to leave them out";
+  return ldg_min(w->span[0], w->span[1]) < 4 ? "less than 4 bytes at a time" : NULL;
 }

@@ -1,4 +1,4 @@
-/* shuffle: bodies that fit into 64 bytes on both sides, as many iterations at a time as fit. */
+/* shuffle: bodies that fit into a window on both sides, as many iterations at a time as fit. */
 #ifndef LDG_HOST_SHUFFLE_H
 #define LDG_HOST_SHUFFLE_H
 
@@ -6,5 +6,7 @@
 
 /* Fills all of *w but `part` for lanes of `lane` bytes (1 or 4). In words why not, NULL when done. */
 const char *ldg_shuffle_of(const ldg_nest *n, int lane, ldg_shuffle *w);
+/* The same where there are no masks, so the destination has no gaps, for windows of `window` bytes (16 or 32). */
+const char *ldg_window_of(const ldg_nest *n, int window, ldg_window *w);
 
 #endif

@@ -1,0 +1,134 @@
+/* window: records that are packed by whole registers, where every page without a byte of the message, on either side, cannot be touched. */
+#include "common.h"
+#include "plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGES = 48, FIELDS = 6 };
+static int64_t page;
+
+/* A nest with a dense destination. */
+typedef struct pattern { ldg_nest n; int64_t at[FIELDS], psum[FIELDS + 1]; } pattern;
+
+static void list_body(rng *r, pattern *p) {
+  const int64_t n = rng_in(r, 2, FIELDS), longest = rng_in(r, 1, 9);
+  const bool alike = rng_in(r, 0, 1);
+  for (int64_t i = 0, end = 0; i < n; i++) {
+    const int64_t len = alike ? longest : rng_in(r, i > 0 && i < n - 1 ? 0 : 1, longest);
+    p->at[i] = len ? end + rng_in(r, 0, 4) : -4, p->psum[i + 1] = p->psum[i] + len; /* of no bytes: nobody's place */
+    end = len ? p->at[i] + len : end;
+  }
+  p->n.at = p->at, p->n.psum = alike ? NULL : p->psum;
+  p->n.block = alike ? longest : 1, p->n.span = p->at[n - 1] + p->psum[n] - p->psum[n - 1];
+  p->n.nd = 1, p->n.dim[0] = (ldg_dim){ n, 0, p->n.block };
+}
+
+/* Strides near the block, of half a page and more, and backwards. */
+static int64_t stride(rng *r, int64_t least) {
+  switch (rng_in(r, 0, 9)) {
+  case 0: return -rng_in(r, least, least + 40);
+  case 1: return rng_in(r, 1, page / 2 + 40);
+  case 2: return 2 * page + rng_in(r, -9, 9);
+  case 3: return rng_in(r, 0, least); /* bytes that are packed more than once */
+  default: return least + rng_in(r, 0, 24);
+  }
+}
+
+static pattern random_pattern(rng *r) {
+  pattern p = { .n = { .block = rng_in(r, 1, 24) } };
+  int64_t bytes, span;
+  if (rng_in(r, 0, 1)) list_body(r, &p), bytes = p.n.psum ? p.psum[p.n.dim[0].n] : p.n.dim[0].n * p.n.block, span = p.n.span;
+  else bytes = span = p.n.block;
+  for (int64_t more = rng_in(r, p.n.nd ? 0 : 1, 2); more > 0; more--) {
+    const ldg_dim d = { rng_in(r, 1, bytes < 40 ? 20 : 4), stride(r, span), bytes };
+    p.n.dim[p.n.nd++] = d;
+    bytes *= d.n, span += (d.n - 1) * llabs(d.src);
+  }
+  return p;
+}
+
+/* Every block of n iterations of dim k, by the definition; NULL instead of a destination: its pages become accessible. */
+static void blocks(const pattern *p, int k, const char *s, char *d, int64_t n) {
+  const ldg_nest *x = &p->n;
+  for (int64_t i = 0; k >= 0 && i < n; i++) {
+    const bool listed = k == 0 && x->at;
+    const int64_t src = listed ? x->at[i] : i * x->dim[k].src, dst = listed && x->psum ? x->psum[i] : i * x->dim[k].dst;
+    const int64_t len = listed && x->psum ? x->psum[i + 1] - x->psum[i] : x->block;
+    if (k > 0) blocks(p, k - 1, s + src, d ? d + dst : NULL, x->dim[k - 1].n);
+    else if (d) memcpy(d + dst, s + src, (size_t)len);
+    else if (len) {
+      char *from = (char *)((uintptr_t)(s + src) & -(uintptr_t)page);
+      ck_assert_int_eq(mprotect(from, (size_t)(s + src + len - from), PROT_READ | PROT_WRITE), 0);
+    }
+  }
+}
+
+/* Where offsets lo to hi of a side are put: from the start of a page on, to the end of one, or anywhere. */
+static char *place(rng *r, char *area, int64_t lo, int64_t hi) {
+  const int64_t room = (PAGES - 2) * page - (hi - lo), how = rng_in(r, 0, 2);
+  char *first = area + page + (how == 0 ? 0 : how == 1 ? room : rng_in(r, 0, room));
+  return first - lo;
+}
+
+static void hull(const pattern *p, int64_t n, int64_t *lo, int64_t *hi, int64_t *bytes) {
+  const ldg_nest *x = &p->n;
+  *lo = 0, *hi = x->at ? x->span : x->block, *bytes = x->at ? 0 : x->block;
+  for (int k = 0; k < x->nd; k++) {
+    const int64_t many = k == x->nd - 1 ? n : x->dim[k].n;
+    if (k == 0 && x->at) { *bytes = x->psum ? x->psum[many] : many * x->block; continue; }
+    *(x->dim[k].src < 0 ? lo : hi) += (many - 1) * x->dim[k].src;
+    *bytes *= many;
+  }
+}
+
+/* n iterations of the outermost dim. True: by windows. */
+static bool check_pattern(rng *r, const pattern *p, int64_t n, char *src, char *dst) {
+  int64_t lo, hi, bytes;
+  ldg_job job;
+  hull(p, n, &lo, &hi, &bytes);
+  if (bytes == 0 || hi - lo > (PAGES - 2) * page || !ldg_plan_nest(&job, &p->n, "window", NULL)) return false;
+  ck_assert_int_eq(mprotect(src, (size_t)(PAGES * page), PROT_READ | PROT_WRITE), 0);
+  const char *s = place(r, src, lo, hi);
+  char *d = place(r, dst, 0, bytes), *expected = malloc((size_t)bytes);
+  blocks(p, p->n.nd - 1, s, expected, n);
+  ck_assert_int_eq(mprotect(src, (size_t)(PAGES * page), PROT_NONE), 0);
+  blocks(p, p->n.nd - 1, s, NULL, n);
+  ck_assert_int_eq(mprotect(dst, (size_t)(PAGES * page), PROT_NONE), 0);
+  char *from = (char *)((uintptr_t)d & -(uintptr_t)page), *to = (char *)(((uintptr_t)d + (uintptr_t)bytes + (uintptr_t)page - 1) & -(uintptr_t)page);
+  ck_assert_int_eq(mprotect(from, (size_t)(to - from), PROT_READ | PROT_WRITE), 0);
+  memset(from, 0x5a, (size_t)(to - from));
+  job.run(&job, s, d, 0, n);
+  ck_assert_msg(!memcmp(d, expected, (size_t)bytes), "%s: not what the definition packs", job.name);
+  for (char *c = from; c < to; c++) ck_assert_msg((c >= d && c < d + bytes) || *c == 0x5a, "%s: writes at %td of %lld", job.name, c - d, (long long)bytes);
+  free(expected);
+  return !strcmp(job.name, "window");
+}
+
+START_TEST(pages_beside) {
+  rng r = rng_of(41);
+  const ldg_nest records = { .block = 12, .nd = 1, .dim = { { 100, 16, 12 } } };
+  ldg_job job;
+  int64_t taken = 0;
+  page = sysconf(_SC_PAGESIZE);
+  char *src = mmap(NULL, (size_t)(PAGES * page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *dst = mmap(NULL, (size_t)(PAGES * page), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert(src != MAP_FAILED && dst != MAP_FAILED);
+  for (int64_t i = 0; i < PAGES * page; i += 8) *(uint64_t *)(void *)(src + i) = rng_next(&r);
+  for (int i = 0; i < 800; i++) {
+    const pattern p = random_pattern(&r);
+    pattern own = p;
+    if (p.n.at) own.n.at = own.at, own.n.psum = p.n.psum ? own.psum : NULL;
+    taken += check_pattern(&r, &own, rng_in(&r, 1, p.n.dim[p.n.nd - 1].n), src, dst);
+  }
+  munmap(src, (size_t)(PAGES * page)), munmap(dst, (size_t)(PAGES * page));
+  ck_assert(ldg_plan_nest(&job, &records, "window", NULL));
+  printf("%lld of 800 by windows\n", (long long)taken);
+  if (!strcmp(job.name, "window")) ck_assert_int_ge(taken, 150);
+  else ck_assert_int_eq(taken, 0); /* levels that have none */
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("window", argc, argv, pages_beside); }
