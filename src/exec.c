@@ -14,7 +14,7 @@ INLINE char *to(const ldg_way *w, const char *mem, const char *packed) {
 #define MOVES(w) __builtin_expect(!(w)->op, 1) /* rather than reduces */
 
 INLINE void leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
-  if (MOVES(w)) ldg_plan_bytes.run(&ldg_plan_bytes, from(w, mem, packed), to(w, mem, packed), 0, n);
+  if (MOVES(w)) ldg_plan_bytes->run(ldg_plan_bytes, from(w, mem, packed), to(w, mem, packed), 0, n);
   else w->op->dense(from(w, mem, packed), to(w, mem, packed), n / w->op->size);
 }
 

@@ -112,13 +112,13 @@ static int short_offsets(ldg_step *s) {
 /* A bisection of many prefix sums takes as long as 1 or 2 KiB to move: here it begins among few. */
 static int index_entries(ldg_step *s) {
   const ldg_rep *r = s->rep;
-  if (!r->psum || r->n < SEARCHED || r->n > INT32_MAX) return LADING_OK;
+  if (s->thin || !r->psum || r->n < SEARCHED || r->n > INT32_MAX) return LADING_OK;
   while (r->size >> s->shift > r->n / BUCKET) s->shift++;
-  const int64_t n = (r->size >> s->shift) + 2;
-  s->where = ldg_alloc(n * (int64_t)sizeof *s->where);
+  const int64_t last = (r->size >> s->shift) + 1; /* what is in the bucket before it ends by the last entry */
+  s->where = ldg_alloc((last + 1) * (int64_t)sizeof *s->where);
   if (!s->where) return LADING_ERR_NOMEM;
-  int32_t i = 0;
-  for (int64_t b = 0; b < n; s->where[b++] = i)
+  s->where[last] = (int32_t)r->n - 1;
+  for (int64_t b = 0, i = 0; b < last; s->where[b++] = (int32_t)i)
     while (i < r->n - 1 && r->psum[i + 1] <= b << s->shift) i++;
   return LADING_OK;
 }
@@ -256,8 +256,9 @@ static uint64_t next_serial(void) {
   return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 }
 
-ldg_job ldg_plan_bytes;
-static void make_bytes(void) { ldg_plan_nest(&ldg_plan_bytes, &(ldg_nest){ .block = 1, .nd = 1, .dim = { { INT64_MAX, 1, 1 } } }, "memcpy", NULL); }
+static ldg_job bytes_job;
+const ldg_job *const ldg_plan_bytes = &bytes_job;
+static void make_bytes(void) { ldg_plan_nest(&bytes_job, &(ldg_nest){ .block = 1, .nd = 1, .dim = { { INT64_MAX, 1, 1 } } }, "memcpy", NULL); }
 
 static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan **out) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;

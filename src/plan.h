@@ -79,8 +79,9 @@ int64_t ldg_plan_grain(const ldg_plan *p);
 /* The backend's op on an element; NULL where it is not defined. */
 const ldg_op *ldg_plan_op(lading_op op, lading_elem e);
 
-/* Moves n bytes, from any place to any, as well as memory that is dense on both sides is moved here. There as soon as there is a plan. */
-extern ldg_job ldg_plan_bytes;
+/* Moves n bytes, from any place to any, as well as memory that is dense on both sides is moved here; by the model that was in use when the
+ * first plan was made, before which it may not be run. */
+extern const ldg_job *const ldg_plan_bytes;
 
 /* The cheapest strategy of the backend for a nest; false when none can run it. `force` may be NULL. */
 bool ldg_plan_nest(ldg_job *job, const ldg_nest *nest, const char *force, double *cost);

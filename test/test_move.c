@@ -144,6 +144,20 @@ START_TEST(narrow_blocks) {
 }
 END_TEST
 
+/* Strides and extents at the ends of what there is: nothing is computed of them that is not defined. */
+START_TEST(farthest_columns) {
+  lading_type *t, *u;
+  for (int k = 55; k < 63; k++) {
+    ck_assert_int_eq(lading_type_hvector(2, 1, (INT64_C(1) << k) * (k % 2 ? 1 : -1), lading_elem_type(LADING_BYTE), &t), LADING_OK);
+    ck_assert_int_eq(lading_type_commit(t), LADING_OK);
+    lading_type_free(t);
+  }
+  ck_assert_int_eq(lading_type_resized(lading_elem_type(LADING_BYTE), 0, INT64_MIN, &u), LADING_OK);
+  ck_assert_int_eq(lading_type_commit(u), LADING_OK);
+  lading_type_free(u);
+}
+END_TEST
+
 /* Columns whose lines meet in 1 to 8 sets of a cache: pages apart, or parts of one, upwards and downwards, alone and in loops; as many lines
  * of a set at once as the model says. */
 START_TEST(columns_of_few_sets) {
@@ -355,6 +369,50 @@ START_TEST(entries_are_found) {
 }
 END_TEST
 
+/* Also where all of them together are nearly as many as can be counted. */
+START_TEST(far_entries_are_found) {
+  enum { N = 80 };
+  int64_t len[N], at[N], start = 0, rest;
+  const ldg_plan *p;
+  lading_type *t;
+  for (int i = 0; i < N; i++) len[i] = i < 64 ? INT64_MAX / 64 - 1000 - i : 17 + i, at[i] = 3 * i;
+  ck_assert_int_eq(lading_type_hindexed(N, len, at, lading_elem_type(LADING_BYTE), &t), LADING_OK);
+  ck_assert_int_eq(ldg_api_plan(t, &p), LADING_OK);
+  ck_assert(p->one.where != NULL);
+  for (int i = 0; i < N; start += len[i++]) {
+    ck_assert_int_eq(ldg_plan_find(&p->one, start, &rest), i);
+    ck_assert_int_eq(rest, 0);
+    ck_assert_int_eq(ldg_plan_find(&p->one, start + len[i] - 1, &rest), i);
+    ck_assert_int_eq(rest, len[i] - 1);
+  }
+  ck_assert_int_eq(ldg_plan_find(&p->one, start, &rest), N);
+  lading_type_free(t);
+}
+END_TEST
+
+/* The model may change between the choice of a way and its being made ready: a column then still moves, block by block. */
+START_TEST(columns_outlive_the_model) {
+  ldg_model m = ldg_model_builtin(), other = m;
+  const ldg_nest column = { .block = 8, .nd = 1, .dim = { { 64, 4096, 8 } } };
+  static char src[64 * 4096], dst[64 * 8];
+  ldg_job j = { .nest = column };
+  m.number[LDG_MODEL_MEET] = 4, other.number[LDG_MODEL_MEET] = 0;
+  const ldg_strategy *paced = NULL;
+  for (int i = 0; i < ldg_plan_strategies(); i++)
+    if (!strcmp(ldg_plan_strategy(i)->name, "paced")) paced = ldg_plan_strategy(i);
+  ck_assert(paced != NULL);
+  ldg_model_use(&m);
+  ck_assert(paced->why_not(&column) == NULL);
+  ldg_model_use(&other);
+  ck_assert(paced->why_not(&column) != NULL);
+  paced->prepare(&j);
+  for (int i = 0; i < 64; i++) memset(src + 4096 * i, i + 1, 8);
+  j.run(&j, src, dst, 0, 64);
+  for (int i = 0; i < 512; i++) ck_assert_int_eq(dst[i], i / 8 + 1);
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* A list of blocks that have lengths of their own, by itself or as a field, onto rows and back: tiles of whole entries, of which a few are
  * longer than a tile, or are cut where the field of the other side ends. */
 START_TEST(copy_between_list_and_rows) {
@@ -420,6 +478,6 @@ START_TEST(round_trip_in_fragments) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, interleaved_items, copy_between_strangers, copy_between_nests,
-                    copy_between_partners, copy_between_rows, copy_between_lists, copy_between_list_and_rows, bigger_streams, entries_are_found, copy_part_by_part, round_trip_in_fragments);
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests,
+                    copy_between_partners, copy_between_rows, copy_between_lists, copy_between_list_and_rows, bigger_streams, entries_are_found, far_entries_are_found, columns_outlive_the_model, copy_part_by_part, round_trip_in_fragments);
 }

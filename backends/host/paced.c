@@ -15,10 +15,10 @@ _Static_assert(sizeof(paced) <= sizeof ((ldg_job *)NULL)->own, "it fits into a j
 static int64_t few_read(int64_t block) { return block <= 32 ? 4 : block <= 64 ? 2 : 0; }
 static int64_t few_written(int64_t block) { return block < 8 ? 8 : block <= 32 ? 4 : 0; }
 
-/* Sets that the lines of a column are of; 0: more than `few`. */
+/* Sets that the lines of a column are of; 0: more than `few`. The sign of a stride does not matter to the power of two in it. */
 static int64_t sets_of(int64_t stride, int64_t few) {
-  const int64_t s = stride < 0 ? -stride : stride, power = s & -s;
-  return power * few < PAGE ? 0 : PAGE / ldg_min(power, PAGE);
+  const uint64_t power = ((uint64_t)stride & -(uint64_t)stride) | PAGE, least = power & -power;
+  return stride == 0 || few * (int64_t)least < PAGE ? 0 : PAGE / (int64_t)least;
 }
 static int64_t sets_read(const ldg_nest *n) { return sets_of(n->dim[0].src, few_read(n->block)); }
 static int64_t sets_written(const ldg_nest *n) { return sets_of(n->dim[0].dst, few_written(n->block)); }
@@ -67,6 +67,7 @@ static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_
 }
 
 void ldg_paced_prepare(ldg_job *j, ldg_run *kernel) {
-  *(paced *)(void *)j->own = (paced){ kernel, group_of(&j->nest), sets_read(&j->nest) != 0, sets_written(&j->nest) != 0 };
+  /* At least 1: the model may be another one by now than it was when this was chosen. */
+  *(paced *)(void *)j->own = (paced){ kernel, ldg_max(group_of(&j->nest), 1), sets_read(&j->nest) != 0, sets_written(&j->nest) != 0 };
   j->run = run;
 }
