@@ -205,8 +205,10 @@ static void stranger(const line *l) {
   lading_ipc token;
   void *p = NULL;
   hear(l, &token, sizeof token);
-  lading_ipc other = token, longer = token;
+  lading_ipc other = token, longer = token, older = token;
   other.bytes[SPACE] ^= 1, longer.bytes[BYTES] ^= 1;
+  memcpy(older.bytes, "LDID", 4); /* of a build whose ledger says nothing of pools */
+  ck_assert_int_eq(lading_ipc_open(&older, &p), LADING_ERR_FORMAT);
   const bool may = may_fetch();
   ck_assert_int_eq(lading_ipc_open(&other, &p), LADING_ERR_UNSUPPORTED);
   ck_assert_int_eq(lading_ipc_open(&longer, &p), may ? LADING_ERR_FORMAT : LADING_ERR_UNSUPPORTED);

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPEN_MAX = 256, MAGIC = 0x4449444c }; /* mappings kept that nobody uses */
+enum { OPEN_MAX = 256, MAGIC = 0x3249444c }; /* mappings kept that nobody uses; another number whenever tokens, or the ledger, mean something else */
 
 typedef struct owner { uint64_t pid, space, base, buffer; } owner;
 typedef struct token { uint32_t magic; uint16_t device; char vendor; uint8_t route; owner from; uint64_t offset, bytes; ldg_ipc_handle handle; } token;
