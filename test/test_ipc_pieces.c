@@ -467,7 +467,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, failure_beside_many, one_of_two_places, another_piece_there, bad_tickets, fields_of_tickets,
-                    numbers_that_came_back, pieces_not_exported, bad_offset_first,
-                    another_pid_namespace, no_descriptors, pieces_that_fail);
+  return unless_barred(CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, failure_beside_many, one_of_two_places,
+                                  another_piece_there, bad_tickets, fields_of_tickets, numbers_that_came_back, pieces_not_exported, bad_offset_first,
+                                  another_pid_namespace, no_descriptors, pieces_that_fail));
 }

@@ -377,6 +377,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc_pools", argc, argv, moves, another_pool_there, one_pool, two_devices, bad_tokens, another_pid_namespace, freed_before, not_exported,
-                    a_silent_driver, an_old_runtime, calls_that_fail);
+  return unless_barred(CHECK_MAIN("ipc_pools", argc, argv, moves, another_pool_there, one_pool, two_devices, bad_tokens, another_pid_namespace, freed_before,
+                                  not_exported, a_silent_driver, an_old_runtime, calls_that_fail));
 }
