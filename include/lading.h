@@ -415,9 +415,10 @@ LADING_API int lading_wait(lading_queue *queue, lading_request request);
  * back. Opening them takes the permission to trace the owner (pidfd_getfd, Linux 5.6), in the same pid namespace.
  *
  * So is memory of a pool that was made with handles for POSIX descriptors (cuMemPoolCreate), up to 5 GiB each: drivers were seen to crash beyond that.
- * Its pool is imported once, and kept; the memory itself is let go by the last close, before which all work with it has to be done. Memory
- * of a driver's own pools has no handles. HIP's runtimes tell of neither up to now, and those before 7.1 are not asked: all of this is then
- * ERR_UNSUPPORTED there.
+ * Its pool is imported once, and kept; the memory itself is let go by the last close, before which all work with it has to be done. That close
+ * waits for the device, as a free does, and who opens the same memory meanwhile for that close. When it fails (ERR_DEVICE), the memory is
+ * closed, but stays mapped: the last close after another open tries again. Memory of a driver's own pools has no handles. HIP's runtimes
+ * tell of neither up to now, and those before 7.1 are not asked: all of this is then ERR_UNSUPPORTED there.
  *
  * ERR_UNSUPPORTED: memory that the driver does not export, such as of pools without handles, or no such permission; ERR_FORMAT: no token; ERR_ARG: not
  * open; ERR_DEVICE (also: the memory has gone, or its descriptor); ERR_NOMEM, ERR_SYSTEM. */

@@ -185,6 +185,39 @@ START_TEST(failure_beside_many) {
 }
 END_TEST
 
+/* Its descriptor was let go, and there is another one: while it is open it is not mapped again. */
+static void of_two_tickets(const line *l) {
+  lading_ipc token[2];
+  void *p = NULL;
+  const bool may = may_fetch();
+  for (int i = 0; i < 2; i++) {
+    hear(l, &token[i], sizeof token[i]);
+    void *was = p;
+    ck_assert_int_eq(lading_ipc_open(&token[i], &p), may ? LADING_OK : LADING_ERR_UNSUPPORTED);
+    if (i) ck_assert_ptr_eq(p, was);
+    wait_for_other(l);
+  }
+  ck_assert(memcmp(&token[0], &token[1], sizeof token[0]));
+  if (may && v.d->fake) ck_assert_int_eq(count("cuMemMap", "hipMemMap"), 1);
+  for (int i = 0; may && i < 2; i++) OK(lading_ipc_close(p));
+  if (may) ck_assert_int_eq(lading_ipc_close(p), LADING_ERR_ARG);
+  wait_for_other(l);
+}
+
+START_TEST(another_ticket) {
+  const line l = start(of_two_tickets);
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  char *at[SLOTS + 1];
+  for (int i = 0; i <= SLOTS; i++) at[i] = piece_new(BY_FILE);
+  serve(&l, at[0]);
+  for (int i = 1; i <= SLOTS; i++) exported(at[i]);
+  serve(&l, at[0]);
+  wait_for_other(&l);
+  for (int i = 0; i <= SLOTS; i++) piece_free(at[i]);
+  finish(&l);
+}
+END_TEST
+
 /* A piece that is mapped at two places is there as long as it is at the one that the token is of. */
 START_TEST(one_of_two_places) {
   const line l = start(keeper);
@@ -467,7 +500,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, failure_beside_many, one_of_two_places, another_piece_there, bad_tickets, fields_of_tickets,
-                    numbers_that_came_back, pieces_not_exported, bad_offset_first,
-                    another_pid_namespace, no_descriptors, pieces_that_fail);
+  return unless_barred(CHECK_MAIN("ipc_pieces", argc, argv, pieces_by_file, pieces_by_fabric, many_pieces, failure_beside_many, another_ticket, one_of_two_places,
+                                  another_piece_there, bad_tickets, fields_of_tickets, numbers_that_came_back, pieces_not_exported, bad_offset_first,
+                                  another_pid_namespace, no_descriptors, pieces_that_fail));
 }

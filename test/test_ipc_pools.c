@@ -1,7 +1,8 @@
 /* ipc: memory of another process that is of a pool: by a descriptor of the pool, and the driver's word for the place in it. */
 #include "ipc_sides.h"
+#include <pthread.h>
 
-enum { BY_FILE = 1, BY_FABRIC = 8, N = 4096, ROUTE = 7, SPACE = 16, BYTES = 48, ROUTE_POOL = 3, POOLS = 12, KEPT = 8 };
+enum { BY_FILE = 1, BY_FABRIC = 8, N = 4096, GLOBAL = 0, OTHERS = 64, PATIENCE = 10, ROUTE = 7, SPACE = 16, BYTES = 48, NONCE = 64, ROUTE_POOL = 3, POOLS = 12, KEPT = 8 };
 
 static void *pool_new(int types) {
   const driver_pool how = { .type = 1, .handles = types, .place = 1 };
@@ -117,8 +118,8 @@ static void comparer(const line *l) {
   if (may && v.d->fake) ck_assert_int_eq(count("cuMemPoolDestroy", "hipMemPoolDestroy"), POOLS - KEPT); /* some are kept for what comes */
 }
 
-START_TEST(another_pool_there) {
-  const line l = begin(comparer);
+static void makes_pools(void (*other)(const line *l)) {
+  const line l = begin(other);
   for (int i = 0; i < POOLS; i++) {
     void *pool = pool_new(BY_FILE);
     char *at = memory_of(pool, N);
@@ -129,6 +130,8 @@ START_TEST(another_pool_there) {
   }
   finish(&l);
 }
+
+START_TEST(another_pool_there) { makes_pools(comparer); }
 END_TEST
 
 /* One pool, one import, whatever is allocated of it: as long as something that was exported lives. */
@@ -201,12 +204,215 @@ static void pool_refuser(const line *l) {
 START_TEST(bad_tokens) { owns_memory(pool_refuser); }
 END_TEST
 
+/* Neither the close, nor that of the last place of a pool too many, breaks what another one records. */
+static void recorder(const line *l) {
+  lading_ipc token;
+  const bool may = may_fetch();
+  for (int i = 0; i < POOLS; i++) {
+    char *p = heard(l, &token, may);
+    void *graph = NULL;
+    if (may) {
+      OK(v.d->begin_capture(v.stream, GLOBAL));
+      OK(lading_ipc_close(p));
+      ck_assert_int_eq(v.d->end_capture(v.stream, &graph), 0);
+      OK(v.d->graph_free(graph));
+    }
+    wait_for_other(l);
+  }
+}
+
+START_TEST(closed_while_recorded) { makes_pools(recorder); }
+END_TEST
+
+/* What could not be freed is said, and found by the next one. */
+static void unlucky(const line *l) {
+  lading_ipc token;
+  const bool may = may_fetch();
+  char *p = heard(l, &token, may);
+  if (may && v.d->fake) {
+    devices_say(&v, strcmp(v.backend, "hip") ? "fail cuMemFree 1 999" : "fail hipFree 1 999");
+    ck_assert_int_eq(lading_ipc_close(p), LADING_ERR_DEVICE);
+    devices_say(&v, "reset");
+    ck_assert_int_eq(lading_ipc_close(p), LADING_ERR_ARG);
+    ck_assert_ptr_eq(opened(&token), p);
+    ck_assert_int_eq(places(), 0);
+  }
+  if (may) OK(lading_ipc_close(p));
+  wait_for_other(l);
+}
+
+START_TEST(a_free_that_fails) { owns_memory(unlucky); }
+END_TEST
+
+/* The owner has a new ticket for it: what is open is found, by its old one and the new one. */
+static void of_two_tickets(const line *l) {
+  lading_ipc token[2];
+  const bool may = may_fetch();
+  char *p = heard(l, &token[0], may);
+  wait_for_other(l);
+  char *q = heard(l, &token[1], may);
+  ck_assert(memcmp(&token[0], &token[1], sizeof token[0]));
+  ck_assert_ptr_eq(p, q);
+  if (may) {
+    if (v.d->fake) ck_assert_int_eq(places(), 1);
+    lading_ipc stranger = token[1], longer = token[1];
+    stranger.bytes[NONCE] ^= 1, longer.bytes[BYTES] ^= 1; /* of another process that had its number; of other memory */
+    ck_assert_int_eq(lading_ipc_open(&stranger, (void **)&q), LADING_ERR_DEVICE);
+    ck_assert_int_eq(lading_ipc_open(&longer, (void **)&q), LADING_ERR_FORMAT);
+    OK(lading_ipc_close(q));
+    OK(lading_ipc_close(opened(&token[0])));
+    OK(lading_ipc_close(p));
+    ck_assert_int_eq(lading_ipc_close(p), LADING_ERR_ARG);
+    p = opened(&token[1]); /* by the new one alone */
+    ck_assert_int_eq(first_of(p), 7);
+    OK(lading_ipc_close(p));
+  }
+  wait_for_other(l);
+}
+
+static void gives_two_tickets(void (*other)(const line *l)) {
+  const line l = begin(other);
+  void *pool = pool_new(BY_FILE);
+  char *at[OTHERS + 1];
+  for (int i = 0; i <= OTHERS; i++) at[i] = memory_of(pool, N);
+  fill(at[0], 7);
+  serve(&l, at[0]);
+  for (int i = 1; i <= OTHERS; i++) exported(at[i]);
+  serve(&l, at[0]);
+  for (int i = 0; i <= OTHERS; i++) memory_free(at[i]);
+  OK(v.d->pool_free(pool));
+  finish(&l);
+}
+
+START_TEST(another_ticket) { gives_two_tickets(of_two_tickets); }
+END_TEST
+
+/* ---- threads ---- */
+
+/* Work of the device that ends when another thread has opened and closed other memory, or with `late` after a while. */
+static struct { pthread_mutex_t lock; pthread_cond_t change; bool running, over, late; } gate = { .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER };
+static void gate_set(bool *which) {
+  pthread_mutex_lock(&gate.lock);
+  *which = true;
+  pthread_cond_broadcast(&gate.change);
+  pthread_mutex_unlock(&gate.lock);
+}
+/* Whether it came to be. */
+static bool gate_wait(const bool *which) {
+  struct timespec until;
+  int e = 0;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += PATIENCE;
+  pthread_mutex_lock(&gate.lock);
+  while (!*which && !e) e = pthread_cond_timedwait(&gate.change, &gate.lock, &until);
+  const bool is = *which;
+  pthread_mutex_unlock(&gate.lock);
+  return is;
+}
+static void busy(void *arg) {
+  (void)arg;
+  gate_set(&gate.running);
+  if (!gate_wait(&gate.over)) gate_set(&gate.late);
+}
+
+static void *passer(void *own) {
+  gate_wait(&gate.running);
+  OK(lading_ipc_close(opened(own)));
+  gate_set(&gate.over);
+  return NULL;
+}
+
+/* While a close waits for the device. */
+static void waits_for_work(const line *l) {
+  lading_ipc token;
+  pthread_t t;
+  area plain = area_new(&v, LADING_MEM_DEVICE, 64);
+  lading_ipc own = exported(plain.at);
+  const bool may = may_fetch();
+  char *p = heard(l, &token, may);
+  if (may) {
+    OK(pthread_create(&t, NULL, passer, &own));
+    OK(v.d->call(v.stream, busy, NULL));
+    OK(lading_ipc_close(p));
+    OK(pthread_join(t, NULL));
+    OK(v.d->sync(v.stream));
+    ck_assert(!gate.late);
+  }
+  area_free(&plain);
+  wait_for_other(l);
+}
+
+START_TEST(others_need_not_wait) { owns_memory(waits_for_work); }
+END_TEST
+
+static void *by_the_other(void *token) {
+  gate_wait(&gate.running);
+  OK(lading_ipc_close(opened(token)));
+  return NULL;
+}
+static void pause_a_while(void *arg) {
+  (void)arg;
+  gate_set(&gate.running);
+  usleep(100000);
+}
+
+/* It is on its way out, and wanted by another ticket: not imported beside itself. */
+static void reopens(const line *l) {
+  lading_ipc token, other;
+  pthread_t t;
+  const bool may = may_fetch();
+  char *p = heard(l, &token, may);
+  wait_for_other(l);
+  hear(l, &other, sizeof other);
+  if (may) {
+    OK(pthread_create(&t, NULL, by_the_other, &other));
+    OK(v.d->call(v.stream, pause_a_while, NULL));
+    OK(lading_ipc_close(p));
+    OK(pthread_join(t, NULL));
+  }
+  wait_for_other(l);
+}
+
+START_TEST(wanted_while_it_goes) { gives_two_tickets(reopens); }
+END_TEST
+
+/* The last close of one, and the open of another one: never two of the same place. By an old ticket it is found as long as it is open. */
+static void *in_and_out(void *tokens) {
+  const lading_ipc *token = tokens;
+  void *p = NULL;
+  for (int i = 0; i < 200; i++) {
+    const int e = lading_ipc_open(&token[i % 3 > 0], &p);
+    ck_assert(!e || (i % 3 == 0 && e == LADING_ERR_DEVICE));
+    if (!e) OK(lading_ipc_close(p));
+  }
+  return NULL;
+}
+
+static void crowd(const line *l) {
+  lading_ipc token[2];
+  pthread_t t[3];
+  const bool may = may_fetch();
+  for (int i = 0; i < 2; i++) {
+    char *p = heard(l, &token[i], may);
+    if (may) OK(lading_ipc_close(p));
+    if (!i) wait_for_other(l);
+  }
+  for (int i = 0; may && i < 3; i++) OK(pthread_create(&t[i], NULL, in_and_out, token));
+  for (int i = 0; may && i < 3; i++) OK(pthread_join(t[i], NULL));
+  wait_for_other(l);
+}
+
+START_TEST(in_many_threads) { gives_two_tickets(crowd); }
+END_TEST
+
 static void stranger(const line *l) {
   lading_ipc token;
   void *p = NULL;
   hear(l, &token, sizeof token);
-  lading_ipc other = token, longer = token;
+  lading_ipc other = token, longer = token, older = token;
   other.bytes[SPACE] ^= 1, longer.bytes[BYTES] ^= 1;
+  memcpy(older.bytes, "LDID", 4); /* of a build whose ledger says nothing of pools */
+  ck_assert_int_eq(lading_ipc_open(&older, &p), LADING_ERR_FORMAT);
   const bool may = may_fetch();
   ck_assert_int_eq(lading_ipc_open(&other, &p), LADING_ERR_UNSUPPORTED);
   ck_assert_int_eq(lading_ipc_open(&longer, &p), may ? LADING_ERR_FORMAT : LADING_ERR_UNSUPPORTED);
@@ -375,6 +581,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc_pools", argc, argv, moves, another_pool_there, one_pool, two_devices, bad_tokens, another_pid_namespace, freed_before, not_exported,
-                    a_silent_driver, an_old_runtime, calls_that_fail);
+  return unless_barred(CHECK_MAIN("ipc_pools", argc, argv, moves, another_pool_there, one_pool, two_devices, bad_tokens, closed_while_recorded,
+                                  a_free_that_fails, another_ticket, others_need_not_wait, wanted_while_it_goes, in_many_threads, another_pid_namespace, freed_before,
+                                  not_exported, a_silent_driver, an_old_runtime, calls_that_fail));
 }

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPEN_MAX = 256, MAGIC = 0x4449444c }; /* mappings kept that nobody uses */
+enum { OPEN_MAX = 256, MAGIC = 0x3249444c }; /* mappings kept that nobody uses; another number whenever tokens, or the ledger, mean something else */
 
 typedef struct owner { uint64_t pid, space, base, buffer; } owner;
 typedef struct token { uint32_t magic; uint16_t device; char vendor; uint8_t route; owner from; uint64_t offset, bytes; ldg_ipc_handle handle; } token;
@@ -25,9 +25,11 @@ typedef struct mapping {
   ldg_address at;
   uint64_t bytes;
   int64_t users;
+  bool leaving;            /* let go by its last user, who does not hold the lock: waited for by who wants the same */
 } mapping;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t left = PTHREAD_COND_INITIALIZER;
 static ldg_lru mappings;
 static int unused;
 
@@ -39,6 +41,7 @@ static uint64_t pid_space(void) {
 static owner ourselves(uint64_t base, uint64_t buffer) { return (owner){ (uint64_t)getpid(), pid_space(), base, buffer }; }
 static bool same_place(const owner *a, const owner *b) { return a->pid == b->pid && a->space == b->space && a->base == b->base; }
 static bool same_owner(const owner *a, const owner *b) { return same_place(a, b) && a->buffer == b->buffer; }
+static bool by_ticket(int route) { return route == LDG_IPC_FILE || route == LDG_IPC_POOL; }
 
 /* What follows needs a current context: that of the caller, or else the primary one of the device, until context_pop. */
 typedef struct visit { ldg_context context; int mode; } visit;
@@ -129,24 +132,47 @@ int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out
 
 /* ---- open ---- */
 
-/* What a reset has taken is not closed again. */
-static void unmap(mapping *m) {
+/* What a reset has taken is not closed again. An error: of a place of a pool, which is here still. */
+static int let_go(const mapping *m) {
   const ldg_driver *d = &m->vendor->driver;
   void *was;
-  const bool there = !m->ours && ldg_context_same(m->context, ldg_driver_context(d, m->context.at)) && d->context_push(m->context.at) == 0;
-  if (m->pool) ldg_pool_close(m->pool, m->at, there);
-  else if (there && m->route == LDG_IPC_LEGACY) d->ipc_close(m->at);
-  else if (there) ldg_virtual_close(d, m->at, m->bytes);
-  if (there) d->context_pop(&was);
-  ldg_lru_remove(&mappings, &m->link);
-  ldg_free(m);
+  int e = LADING_OK;
+  if (m->ours || !ldg_context_same(m->context, ldg_driver_context(d, m->context.at)) || d->context_push(m->context.at)) return e;
+  const int mode = ldg_driver_relax(d);
+  if (m->pool) e = ldg_device_error(d->memory_free(m->at));
+  else if (m->route == LDG_IPC_LEGACY) d->ipc_close(m->at);
+  else ldg_virtual_close(d, m->at, m->bytes);
+  ldg_driver_restore(d, mode);
+  d->context_pop(&was);
+  return e;
 }
 
-/* Our own costs nothing to map: it is looked at anew each time, as it may be gone by then. */
-static void forget_unkept(mapping *m) {
-  if (m->users || !(m->ours || m->pool)) return;
+static void forget(mapping *m) {
+  if (m->pool) ldg_pool_leave(m->pool);
+  ldg_lru_remove(&mappings, &m->link);
+  ldg_free(m);
   unused--;
-  unmap(m);
+}
+
+/* To free a place waits for the device: others get the lock meanwhile. */
+static int let_go_unlocked(mapping *m) {
+  m->leaving = true;
+  pthread_mutex_unlock(&lock);
+  const int e = let_go(m);
+  pthread_mutex_lock(&lock);
+  m->leaving = false;
+  pthread_cond_broadcast(&left);
+  return e;
+}
+
+/* Our own costs nothing to map: it is looked at anew each time, as it may be gone by then. What could not be let go stays, to be found or
+ * tried again. */
+static int release(mapping *m) {
+  const bool goes = m->users == 1 && (m->ours || m->pool);
+  const int e = goes ? let_go_unlocked(m) : LADING_OK;
+  if (--m->users == 0) unused++;
+  if (goes && !e) forget(m);
+  return e;
 }
 
 /* Of memory that was there before. */
@@ -160,20 +186,34 @@ static void make_room(const token *t) {
     mapping *m = (mapping *)k;
     next = k->newer;
     if (m->users || !(is_outdated(m, t) || unused > OPEN_MAX)) continue;
-    unused--;
-    unmap(m);
+    if (!let_go(m)) forget(m);
   }
 }
 
+/* Its owner has a new ticket for the same memory when others took the place of the old one. What somebody uses is not freed: the same process,
+ * which its ledger's nonce tells, has nothing else there. */
+static bool same_handle(const mapping *m, const token *t) {
+  ldg_ticket a, b;
+  if (!memcmp(&m->handle, &t->handle, sizeof t->handle)) return true;
+  if (!m->users || !by_ticket(m->route) || m->bytes != t->bytes) return false;
+  memcpy(&a, &m->handle, sizeof a), memcpy(&b, &t->handle, sizeof b);
+  return a.nonce == b.nonce;
+}
+
 static bool is_of(const mapping *m, const ldg_vendor *v, const token *t, ldg_context context) {
-  return m->vendor == v && m->route == t->route && same_owner(&m->from, &t->from) && !memcmp(&m->handle, &t->handle, sizeof t->handle) &&
-         ldg_context_same(m->context, context);
+  return m->vendor == v && m->route == t->route && same_owner(&m->from, &t->from) && same_handle(m, t) && ldg_context_same(m->context, context);
 }
 
 static mapping *find(const ldg_vendor *v, const token *t, ldg_context context) {
   ldg_lru_link *k = mappings.newest;
   while (k && !is_of((mapping *)k, v, t, context)) k = k->older;
   return (mapping *)k;
+}
+
+static mapping *find_there(const ldg_vendor *v, const token *t, ldg_context context) {
+  mapping *m;
+  while ((m = find(v, t, context)) && m->leaving) pthread_cond_wait(&left, &lock);
+  return m;
 }
 
 /* Memory of our own is where it is, if it is what the token is of: at its place may be another allocation by now. */
@@ -201,8 +241,7 @@ static int map_legacy(mapping *m) {
 static int map(mapping *m) {
   if (m->ours) return map_ours(m);
   if (m->route == LDG_IPC_LEGACY) return map_legacy(m);
-  const bool by_number = m->route == LDG_IPC_FILE || m->route == LDG_IPC_POOL;
-  if (by_number && m->from.space != pid_space()) return LADING_ERR_UNSUPPORTED; /* which is another process's here */
+  if (by_ticket(m->route) && m->from.space != pid_space()) return LADING_ERR_UNSUPPORTED; /* which is another process's here */
   if (m->route == LDG_IPC_POOL) return ldg_pool_open(m->vendor, (pid_t)m->from.pid, &m->handle, m->bytes, m->context, &m->pool, &m->at);
   return ldg_virtual_open(m->vendor, m->route, (pid_t)m->from.pid, &m->handle, m->bytes, &m->at);
 }
@@ -225,11 +264,11 @@ static int make(ldg_vendor *v, const token *t, ldg_context context, mapping **ou
 }
 
 static int find_or_make(ldg_vendor *v, const token *t, ldg_context context, void **out) {
-  mapping *m = find(v, t, context);
+  mapping *m = find_there(v, t, context);
   const int e = m ? LADING_OK : make(v, t, context, &m);
   if (e) return e;
-  if (t->offset >= m->bytes) return forget_unkept(m), LADING_ERR_FORMAT;
   if (m->users++ == 0) unused--;
+  if (t->offset >= m->bytes) return release(m), LADING_ERR_FORMAT;
   ldg_lru_use(&mappings, &m->link);
   *out = (void *)(uintptr_t)(m->at + t->offset);
   return LADING_OK;
@@ -252,15 +291,19 @@ int ldg_device_ipc_open(const ldg_device *dev, const lading_ipc *from, void **ou
 
 /* ---- close ---- */
 
-int ldg_device_ipc_close(const ldg_device *dev, void *at) {
-  const ldg_vendor *v = ldg_device_vendor(dev);
-  pthread_mutex_lock(&lock);
+static mapping *used_at(const ldg_vendor *v, uintptr_t at) {
   ldg_lru_link *k = mappings.newest;
   for (; k; k = k->older) {
     const mapping *m = (mapping *)k;
-    if (m->vendor == v && m->users && (uintptr_t)at - m->at < m->bytes) break;
+    if (m->vendor == v && m->users && !m->leaving && at - m->at < m->bytes) break;
   }
-  if (k && --((mapping *)k)->users == 0) unused++, forget_unkept((mapping *)k);
+  return (mapping *)k;
+}
+
+int ldg_device_ipc_close(const ldg_device *dev, void *at) {
+  pthread_mutex_lock(&lock);
+  mapping *m = used_at(ldg_device_vendor(dev), (uintptr_t)at);
+  const int e = m ? release(m) : LADING_ERR_ARG;
   pthread_mutex_unlock(&lock);
-  return k ? LADING_OK : LADING_ERR_ARG;
+  return e;
 }

@@ -64,8 +64,8 @@ int ldg_import_error(int driver_error);
 typedef struct ldg_pool ldg_pool; /* of another process, imported once a context */
 void *ldg_pool_of(ldg_vendor *v, ldg_address base); /* NULL: of none, or the driver does not say */
 int ldg_pool_export(ldg_vendor *v, void *pool, ldg_address base, uint64_t bytes, uint64_t buffer, int types, ldg_ipc_handle *out);
-/* Not locked. The place is closed before its owner frees it; pools are kept. */
+/* Not locked. The place is freed before its owner frees it, and then its pool is left; pools are kept. */
 int ldg_pool_open(ldg_vendor *v, pid_t from, const ldg_ipc_handle *handle, uint64_t bytes, ldg_context context, ldg_pool **pool, ldg_address *out);
-void ldg_pool_close(ldg_pool *p, ldg_address at, bool there); /* there: its context is, and current */
+void ldg_pool_leave(ldg_pool *p);
 
 #endif

@@ -58,7 +58,9 @@ int ldg_pool_export(ldg_vendor *v, void *pool, ldg_address base, uint64_t bytes,
 static void forget(ldg_pool *p) {
   void *was;
   if (ldg_context_same(p->context, ldg_driver_context(p->driver, p->context.at)) && p->driver->context_push(p->context.at) == 0) {
+    const int mode = ldg_driver_relax(p->driver);
     p->driver->pool_free(p->at);
+    ldg_driver_restore(p->driver, mode);
     p->driver->context_pop(&was);
   }
   ldg_lru_remove(&all, &p->link);
@@ -129,8 +131,7 @@ int ldg_pool_open(ldg_vendor *v, pid_t from, const ldg_ipc_handle *handle, uint6
   return e ? e : place_in(*pool, &note, out);
 }
 
-void ldg_pool_close(ldg_pool *p, ldg_address at, bool there) {
-  if (there) p->driver->memory_free(at);
+void ldg_pool_leave(ldg_pool *p) {
   if (--p->users == 0) unused++;
   make_room();
 }

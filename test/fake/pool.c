@@ -36,9 +36,11 @@ FAKE(cuMemPoolCreate, hipMemPoolCreate, INIT, (void **out, const properties *how
   return *out = p, E_OK;
 }
 
-/* It goes with the last memory of it. */
+/* It goes with the last memory of it. Whether real drivers mind a capture is not written down: this one does. */
 FAKE(cuMemPoolDestroy, hipMemPoolDestroy, INIT, (void *handle), (handle)) {
   fake_pool *p = pool_of(handle);
+  const int err = fake_capture_forbids("the end of a pool", NULL);
+  if (err) return err;
   if (!p || p->destroyed) return fake_fault(E_VALUE, "%p is destroyed, but no pool", handle);
   if (p->imported && p->places) return fake_fault(E_VALUE, "an imported pool is destroyed while memory of it is in use");
   p->destroyed = true;
@@ -97,6 +99,8 @@ FAKE(cuMemPoolImportPointer, hipMemPoolImportPointer, CURRENT, (void **out, void
   if (!p || !p->imported || w.place.magic != MAGIC || w.pool != p->id) return E_VALUE;
   if (!p->accessible || p->device != fake_current()->device) return fake_fault(E_VALUE, "memory of a pool that this device may not touch");
   if (w.place.size > DEADLY) return fake_fault(E_VALUE, "memory of a pool is too long for other processes");
+  for (r = fake_range_first(); r < fake_range_end(); r++)
+    if (r->opened && r->of == p && r->id == w.place.id) return fake_fault(E_ALREADY_MAPPED, "memory of a pool is imported twice");
   if (fake_ticket_open(&w.place, &r)) return E_VALUE;
   r->pool = true, r->of = p, p->places++;
   return *out = (void *)r->base, E_OK;
