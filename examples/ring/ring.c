@@ -70,8 +70,8 @@ static void verify(const world *w, job *j, const char *how, bool all) {
 /* ---- rounds ---- */
 
 typedef struct samples { int n; double ns[SAMPLES]; } samples;
-/* Of the exchanges of each way, of the write after each; of one after no exchange. */
-typedef struct times { samples exchange[METHODS], write[METHODS], alone; } times;
+/* Of the exchanges of each way, of the write after each, of both; of a write after no exchange. */
+typedef struct times { samples exchange[METHODS], write[METHODS], both[METHODS], alone; } times;
 
 static bool has(const world *w, int method) { return method != CMA || !w->all->no_cma; }
 
@@ -96,7 +96,9 @@ static double time_exchange(world *w, job *j, int method) {
 static void turn(world *w, job *j, const options *o, int method, times *t) {
   for (int i = 0; i <= TURN; i++) {
     const double wrote = o->same ? -1 : time_write(w, j), took = time_exchange(w, j, method);
-    if (i > 0) add(&t->write[method], wrote), add(&t->exchange[method], took);
+    if (i == 0) continue;
+    add(&t->write[method], wrote), add(&t->exchange[method], took);
+    add(&t->both[method], wrote < 0 || took < 0 ? -1 : wrote + took);
   }
 }
 
@@ -168,8 +170,6 @@ static void sort(samples *s) { qsort(s->ns, (size_t)s->n, sizeof *s->ns, by_valu
 /* Of samples that are sorted; < 0: there is none. */
 static double least(const samples *s) { return s->n ? s->ns[0] : -1; }
 static double median(const samples *s) { return s->n ? s->ns[s->n / 2] : -1; }
-static double sum(double a, double b) { return a < 0 || b < 0 ? -1 : a + b; }
-static double both(const times *t, int m) { return sum(median(&t->exchange[m]), median(&t->write[m])); }
 
 static void print_us(double ns, const char *end) {
   if (ns < 0) printf("       -%s", end);
@@ -181,20 +181,22 @@ static void print_ratio(double staged, double direct) {
   else printf(" %5.2f |", staged / direct);
 }
 
-static void print_row(const world *w, const job *j, times *t, double hop) {
-  const int n = fewest(w, t);
+/* The hop before and after: a machine that others share may move a process to another cache. */
+static void print_row(const job *j, times *t, const double hop[2]) {
+  const int n = t->exchange[t->exchange[STAGED].n < t->exchange[DIRECT].n ? STAGED : DIRECT].n;
+  const bool moved = hop[0] > 1.5 * hop[1] || hop[1] > 1.5 * hop[0];
   sort(&t->alone);
   printf("| %-16s | %7lld | %6lld |", j->w->name, (long long)j->w->bytes, (long long)j->w->sent.n);
   for (int m = 0; m < METHODS; m++) {
-    sort(&t->exchange[m]), sort(&t->write[m]);
+    sort(&t->exchange[m]), sort(&t->write[m]), sort(&t->both[m]);
     printf(" "), print_us(median(&t->exchange[m]), ""), print_us(median(&t->write[m]), " |");
   }
   print_us(median(&t->alone), " |");
   print_ratio(median(&t->exchange[STAGED]), median(&t->exchange[DIRECT]));
-  print_ratio(both(t, STAGED), both(t, DIRECT));
+  print_ratio(median(&t->both[STAGED]), median(&t->both[DIRECT]));
   print_ratio(least(&t->exchange[STAGED]), least(&t->exchange[DIRECT]));
   print_ratio(line_ratio(j->w), 1);
-  printf(" %4.0f | %4d%c | %6lld | %6lld |\n", hop, n, n < FEW ? '?' : ' ', (long long)j->first, (long long)j->repeat);
+  printf(" %4.0f%c | %4d%c | %6lld | %6lld |\n", hop[0], moved ? '?' : ' ', n, n < FEW ? '?' : ' ', (long long)j->first, (long long)j->repeat);
   fflush(stdout);
 }
 
@@ -208,13 +210,13 @@ static void print_head(const world *w, const options *o) {
   printf("cma: by lading_cma_get%s; write: with no exchange before it\n", w->all->no_cma ? " (not allowed here)" : "");
   printf("ratio: staged to direct, of exchanges alone, as benchmarks of MPI have it; +write: of exchange and next write together, in which a\n");
   printf("sender takes back lines that its receiver read; best: as ratio, of the best ones; lines: of cache lines touched in an exchange;\n");
-  printf("hop: ns of a line from process 0 to 1; n: exchanges timed, of the way with the fewest, ?: too few to rely on, -: none;\n");
+  printf("hop: ns of a line from process 0 to 1, ?: another one afterwards; n: exchanges timed, of those two ways, ?: too few to rely on, -: none;\n");
   printf("layout, repeat: bytes of the first offer and of a later one\n\n");
   printf("| workload         |   bytes | blocks |");
   for (int m = 0; m < METHODS; m++) printf("%9s  +write |", method_names[m]);
-  printf("   write | ratio |+write |  best | lines |  hop |    n  | layout | repeat |\n|------------------|--------:|-------:|");
+  printf("   write | ratio |+write |  best | lines |  hop  |    n  | layout | repeat |\n|------------------|--------:|-------:|");
   for (int m = 0; m < METHODS; m++) printf("-----------------:|");
-  printf("--------:|------:|------:|------:|------:|-----:|------:|-------:|-------:|\n");
+  printf("--------:|------:|------:|------:|------:|------:|------:|-------:|-------:|\n");
 }
 
 static void one(world *w, int i, const options *o, times *t) {
@@ -227,10 +229,11 @@ static void one(world *w, int i, const options *o, times *t) {
   fill(w, &j);
   check_all(w, &j, check);
   if (!check) {
-    const double hop = world_hop(w);
+    double hop[2] = { world_hop(w) };
     rounds(w, &j, o, t);
+    hop[1] = world_hop(w);
     check_all(w, &j, false);
-    if (w->rank == 0) print_row(w, &j, t, hop);
+    if (w->rank == 0) print_row(&j, t, hop);
   }
   if (j.repeat > 40) world_fail(w, "a repeated offer is longer than 40 bytes", LADING_ERR_RANGE);
   job_end(w, &j);
