@@ -101,14 +101,18 @@ static bool is_near(const ldg_rep *r) {
   return r->kind == LDG_REPEAT && r->child->kind == LDG_BYTES && r->n >= ROW_MIN && r->stride < 4 * LINE && r->stride > -4 * LINE;
 }
 
-/* What is neither one nest nor zipped: through a tile, where one side is a list by its entries. */
+/* Of the entry that has the byte. */
+static int64_t entry_end(const part *p, int64_t byte) { return p->lo + p->rep->psum[ldg_rep_find(p->rep->psum, p->rep->n, byte - p->lo) + 1]; }
+
+/* What is neither one nest nor zipped: through a tile, where one side is a list by its entries, and by itself what they leave. */
 static void move_tiled(const move *m, const part *a, const part *b, int64_t lo, int64_t hi) {
-  for (int64_t end; lo < hi; lo = end) {
-    const bool from = has_entries(a);
-    if (from || has_entries(b)) lo = entries_through_tile(m, from ? a : b, from ? LDG_PACK : LDG_UNPACK, lo, hi);
-    end = ldg_min(hi, lo + TILE);
-    if (lo < end) through_tile(m->sp, m->src, m->dp, m->dst, lo, end, is_near(a->rep) && is_near(b->rep) ? NEAR_TILE : TILE);
-  }
+  const bool from = has_entries(a);
+  if (!from && !has_entries(b)) through_tile(m->sp, m->src, m->dp, m->dst, lo, hi, is_near(a->rep) && is_near(b->rep) ? NEAR_TILE : TILE);
+  else
+    for (int64_t end; (lo = entries_through_tile(m, from ? a : b, from ? LDG_PACK : LDG_UNPACK, lo, hi)) < hi; lo = end) {
+      end = ldg_min(hi, entry_end(from ? a : b, lo));
+      through_tile(m->sp, m->src, m->dp, m->dst, lo, end, TILE);
+    }
 }
 
 /* Piece by piece where the lists agree; where they do not, a tile, and then another try. */

@@ -52,6 +52,7 @@ typedef struct world {
   char *stage_in, *stage_out;                 /* STAGE_MAX bytes each */
   lading_map *map;                            /* of memory of the left process */
   lading_peer *in_peer, *out_peer;            /* what we know of types of the left one, and the right one of ours */
+  bool crowded;                               /* fewer processors than processes */
   double start;                               /* of what is timed */
   long switches;
 } world;

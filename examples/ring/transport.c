@@ -202,19 +202,20 @@ static void *share(int64_t bytes) {
 }
 
 /* A processor each, where there are enough: two processes on one would wait for each other's turn. */
-static void settle(int rank, int size) {
+static void settle(world *w) {
   cpu_set_t usable, own;
   if (sched_getaffinity(0, sizeof usable, &usable)) return;
-  if (CPU_COUNT(&usable) >= size) spins = SPINS;
+  w->crowded = CPU_COUNT(&usable) < w->size;
+  if (!w->crowded) spins = SPINS;
   CPU_ZERO(&own);
-  for (int cpu = 0, k = rank % CPU_COUNT(&usable); cpu < CPU_SETSIZE; cpu++)
+  for (int cpu = 0, k = w->rank % CPU_COUNT(&usable); cpu < CPU_SETSIZE; cpu++)
     if (CPU_ISSET(cpu, &usable) && k-- == 0) CPU_SET(cpu, &own);
   sched_setaffinity(0, sizeof own, &own);
 }
 
 /* Some systems let only parents trace: siblings have to be allowed to, for cross-memory attach. */
 static int child(world *w, int (*body)(world *, void *), void *arg) {
-  settle(w->rank, w->size);
+  settle(w);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #ifdef PR_SET_PTRACER
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
