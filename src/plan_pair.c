@@ -136,8 +136,6 @@ static const char *shape_of(const maker *m, ldg_shape *s) {
 
 static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
   const maker *m = arg;
-  const ldg_plan *other = m->src.plan ? m->dst.plan : NULL;
-  atomic_store_explicit(&m->pair->id, other ? ldg_layout_named(other->layout).w[1] : 0, memory_order_relaxed);
   m->pair->most = ldg_jit_forced() ? INT64_MAX : ldg_model_count(LDG_MODEL_STREAM) - 1;
   *gain = gain_of(m);
   return shape_of(m, s);
@@ -207,7 +205,6 @@ static ldg_pair *find(ldg_plan *p, uint64_t with) {
 static void settle_in(ldg_pair *p, uint64_t with) {
   ldg_hot_init(&p->hot);
   atomic_store_explicit(&p->worth, 0, memory_order_relaxed);
-  atomic_store_explicit(&p->id, 0, memory_order_relaxed);
   atomic_store_explicit(&p->with, with, memory_order_relaxed);
 }
 
@@ -322,7 +319,7 @@ static void explain(ldg_pair *p, ldg_text *t) {
   static const char *const hows[] = { "copies", "sums", "products", "ands", "ors", "exclusive ors", "minima", "maxima", "logical ands", "logical ors", "logical exclusive ors" };
   const uint64_t with = atomic_load_explicit(&p->with, memory_order_relaxed), packs = with >> 10 & 1;
   ldg_text_add(t, "  %s %s ", hows[with >> 2 & 15], packs ? "to" : "of");
-  if (with >> 11) ldg_text_add(t, "layout %08llx: ", (unsigned long long)(atomic_load_explicit(&p->id, memory_order_relaxed) >> 32)); /* as its id begins */
+  if (with >> 11) ldg_text_add(t, "plan %llu: ", (unsigned long long)(with >> 11)); /* its id would have to be found while nobody frees it */
   else ldg_text_add(t, "packed bytes: ");
   ldg_hot_explain(&p->hot, t);
 }

@@ -408,7 +408,7 @@ static sample *partner(rng *r, int64_t each, int64_t of, bool looped) {
 static bool is_copied_by_kernel(const lading_type *t) {
   static char text[1 << 16];
   ck_assert_int_gt(lading_explain(t, 1, text, sizeof text), 0);
-  const char *line = strstr(text, "copies to layout");
+  const char *line = strstr(text, "copies to plan");
   return line && strstr(line, ": tier 2") && strstr(line, ": tier 2") < strchr(line, '\n');
 }
 
