@@ -61,6 +61,8 @@ static inline bool ldg_hot_count(ldg_hot *h, int64_t bytes) {
 
 /* Is a body small enough for a shape? */
 static inline bool ldg_hot_fits(const ldg_rep *body) { return body->runs <= LDG_SHAPE_FIELDS && body->size <= LDG_SHAPE_BYTES && body->size > 0; }
+/* Entries that are the same but for their places, which kernels have as an argument: a body, at `at4`. */
+static inline bool ldg_hot_lists(const ldg_rep *r, const int32_t *at4) { return r->kind == LDG_BLOCKS && !r->cnt && at4 && ldg_hot_fits(r->child); }
 /* A field more, or a longer last one; false: too many. */
 bool ldg_hot_field(ldg_shape *s, int64_t src, int64_t dst, int64_t len);
 /* Fields are then counted from the least of either side, which is at[0] and at[1]. */
