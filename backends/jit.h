@@ -58,8 +58,10 @@ bool ldg_jit_look(const ldg_look *l);
 void ldg_jit_remind(void);
 /* Looks at it at once. */
 void ldg_jit_look_now(const ldg_look *l);
-/* Nothing of it will be looked at from now on; waits for a look that is under way. */
+/* Nothing of it will be looked at from now on; waits for a look at it that is under way. */
 void ldg_jit_forget(const void *what);
+/* Never 0; the child of a fork has another one. What was left in another one will not be looked at. */
+int ldg_jit_generation(void);
 
 /* For those that look: the slot of a shape, which will have a kernel soon if the cache has one. `gain` is the most ns that it could save
  * for a byte, `bytes` are those moved so far. NULL, or why there is none. */

@@ -146,7 +146,8 @@ LADING_API int64_t lading_explain(const lading_type *type, int64_t count, char *
 /* Moves exactly the packed bytes [lo, hi) of the stream of `count` items at `mem`. `packed` is the place of byte lo: it
  * receives or supplies hi - lo bytes. 0 <= lo <= hi <= count * size, else ERR_RANGE. Any split of [0, count * size) into
  * ranges, in any order and from any threads, gives the bytes of one whole call. `mem` and `packed` must not overlap.
- * Where items or blocks of an unpack overlap in memory, the byte that comes last in the stream stays. */
+ * Where items or blocks of an unpack overlap in memory, the byte that comes last in the stream stays. Bytes between the blocks
+ * that a pack or a copy takes may be read (and thrown away), never written: other threads may write them meanwhile, but tools that look for races may see it. */
 LADING_API int lading_pack(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi);
 LADING_API int lading_unpack(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi);
 

@@ -414,7 +414,7 @@ static void explain_step(const ldg_step *s, int level, int64_t lines, ldg_text *
 }
 
 void ldg_plan_explain(const ldg_plan *p, ldg_text *t) {
-  ldg_text_add(t, "strategies for one item\n");
+  ldg_text_add(t, "plan %llu: strategies for one item\n", (unsigned long long)p->serial);
   explain_strategies(&p->one, LDG_PACK, t);
   explain_strategies(&p->one, LDG_UNPACK, t);
   ldg_text_add(t, "plan of one item, at offset %lld\n", (long long)p->at);

@@ -8,7 +8,7 @@ static int64_t between_words(void) { return ldg_jit_forced() ? 1 : 1 << 20; }
 void ldg_hot_init(ldg_hot *h) {
   atomic_store_explicit(&h->kernel, NULL, memory_order_relaxed), atomic_store_explicit(&h->least, 1, memory_order_relaxed);
   atomic_store_explicit(&h->slot, NULL, memory_order_relaxed), atomic_store_explicit(&h->why, NULL, memory_order_relaxed);
-  atomic_store_explicit(&h->moved, 0, memory_order_relaxed), atomic_store_explicit(&h->left, false, memory_order_relaxed);
+  atomic_store_explicit(&h->moved, 0, memory_order_relaxed), atomic_store_explicit(&h->left, 0, memory_order_relaxed);
   atomic_store_explicit(&h->tell, ldg_jit_forced() ? 1 : LDG_HOT_LOOK, memory_order_relaxed);
 }
 
@@ -24,7 +24,7 @@ static void no_slot(ldg_hot *h, const char *why) {
   const int64_t moved = atomic_load_explicit(&h->moved, memory_order_relaxed);
   const bool later = why == ldg_jit_later && moved < INT64_MAX / 2;
   atomic_store_explicit(&h->why, why, memory_order_relaxed);
-  if (later) atomic_store_explicit(&h->left, false, memory_order_relaxed);
+  if (later) atomic_store_explicit(&h->left, 0, memory_order_relaxed);
   atomic_store_explicit(&h->tell, later ? 2 * ldg_max(moved, LDG_HOT_LOOK) : INT64_MAX, memory_order_release);
 }
 
@@ -41,15 +41,15 @@ void ldg_hot_attach(ldg_hot *h, ldg_hot_shape *make, void *arg) {
 }
 
 /* Until it was looked at callers count on, and look for a slot; where there is no place to leave it, or nobody to look, they try again
- * later. */
+ * later. What was left before a fork is lost in the child, and left once more, in its stead. */
 static bool leave(ldg_hot *h, const ldg_look *look) {
   int64_t mark = atomic_load_explicit(&h->tell, memory_order_relaxed);
   const int64_t again = ldg_min(atomic_load_explicit(&h->moved, memory_order_relaxed), INT64_MAX / 2) + LDG_HOT_LOOK;
-  const bool was_left = atomic_exchange_explicit(&h->left, true, memory_order_acquire);
+  const int now = ldg_jit_generation(), was = atomic_exchange_explicit(&h->left, now, memory_order_acquire);
   atomic_compare_exchange_strong_explicit(&h->tell, &mark, again, memory_order_relaxed, memory_order_relaxed); /* unless it was looked at */
-  if (was_left) ldg_jit_remind();
-  else if (ldg_jit_look(look)) return true;
-  else atomic_store_explicit(&h->left, false, memory_order_release);
+  if (was == now) ldg_jit_remind();
+  else if (ldg_jit_look(look)) return was == 0;
+  else atomic_store_explicit(&h->left, was, memory_order_release);
   return false;
 }
 

@@ -14,7 +14,7 @@ typedef struct ldg_hot {
   _Atomic(ldg_slot *) slot;      /* NULL: not yet, or never */
   _Atomic int64_t moved;         /* bytes, not yet told to the slot; racy: some may be lost */
   _Atomic int64_t tell;          /* when that many; INT64_MAX: nobody wants to know any more */
-  _Atomic bool left;             /* it was left to be looked at */
+  _Atomic int left;              /* the generation in which it was left to be looked at, 0: none */
   _Atomic(const char *) why;     /* there is no slot */
 } ldg_hot;
 
@@ -24,7 +24,6 @@ typedef struct ldg_pair {
   _Atomic int claim;         /* of plan_pair.c */
   _Atomic int busy;          /* callers who count */
   _Atomic uint64_t with;     /* which other plan, direction and op */
-  _Atomic uint64_t id;       /* of the other plan's layout, its first half */
   _Atomic int64_t worth;     /* bytes moved, less those that others moved who would have its place; racy, as all counters of bytes are */
   ldg_hot hot;
   /* set before there is a slot */
@@ -39,7 +38,8 @@ typedef const char *ldg_hot_shape(void *arg, ldg_shape *s, double *gain);
 void ldg_hot_init(ldg_hot *h);
 /* Of a look: finds the slot, unless it was found. */
 void ldg_hot_attach(ldg_hot *h, ldg_hot_shape *make, void *arg);
-/* When it is time to: tells the slot, or leaves it to be looked for, once. Was it left, so that the look will run? */
+/* When it is time to: tells the slot, or leaves it to be looked for, once. Was it left, so that the look will run,
+ * besides any that was left before? */
 bool ldg_hot_tell(ldg_hot *h, const ldg_look *look);
 /* The slot's kernel becomes its own, so that calls have no slot to go to. */
 bool ldg_hot_adopt(ldg_hot *h, const ldg_slot *slot);
@@ -61,6 +61,8 @@ static inline bool ldg_hot_count(ldg_hot *h, int64_t bytes) {
 
 /* Is a body small enough for a shape? */
 static inline bool ldg_hot_fits(const ldg_rep *body) { return body->runs <= LDG_SHAPE_FIELDS && body->size <= LDG_SHAPE_BYTES && body->size > 0; }
+/* Entries that are the same but for their places, which kernels have as an argument: a body, at `at4`. */
+static inline bool ldg_hot_lists(const ldg_rep *r, const int32_t *at4) { return r->kind == LDG_BLOCKS && !r->cnt && at4 && ldg_hot_fits(r->child); }
 /* A field more, or a longer last one; false: too many. */
 bool ldg_hot_field(ldg_shape *s, int64_t src, int64_t dst, int64_t len);
 /* Fields are then counted from the least of either side, which is at[0] and at[1]. */

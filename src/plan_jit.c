@@ -78,13 +78,12 @@ static ldg_dim dim_of(const ldg_rep *r, int dir) {
   return (ldg_dim){ r->n, dir == LDG_PACK ? r->stride : r->child->size, dir == LDG_PACK ? r->child->size : r->stride };
 }
 
-/* Entries of a list that are the same but for their places, which kernels have as an argument. Those of one block gain nothing, and
- * what few fields the whole of it has are better constants, unless its destinations may coincide: then only the list's order is right. */
+/* Those of one block gain nothing, and what few fields the whole of it has are better constants, unless its destinations may coincide: then
+ * only the list's order is right. */
 static bool is_listed(const ldg_step *s, int dir) {
-  const ldg_rep *r = s->rep, *body = r->child;
-  if (r->kind != LDG_BLOCKS || r->cnt || !s->at4 || body->runs < 2 || !ldg_hot_fits(body)) return false;
-  const bool ordered = s->job[dir].nest.ordered;
-  return ordered ? ldg_rep_disjoint(body) : !ldg_hot_fits(r);
+  const ldg_rep *r = s->rep;
+  if (!ldg_hot_lists(r, s->at4) || r->child->runs < 2) return false;
+  return s->job[dir].nest.ordered ? ldg_rep_disjoint(r->child) : !ldg_hot_fits(r);
 }
 
 /* The body is an entry. */

@@ -11,8 +11,8 @@
 /* dim[0] is of items, the innermost loop, the last, goes around the body; or, within an item, a list does. */
 typedef struct side { const int32_t *list; int nd; struct { int64_t stride, size; } dim[LDG_DIMS + 1]; int64_t row, at; const ldg_rep *body; ldg_rep bytes; } side;
 
-/* Entries that are the same but for their places; what few fields the whole of it has are better constants. */
-static bool is_list(const ldg_step *s) { return s->rep->kind == LDG_BLOCKS && !s->rep->cnt && s->at4 && !ldg_hot_fits(s->rep) && ldg_hot_fits(s->rep->child); }
+/* What few fields the whole of it has are better constants. */
+static bool is_list(const ldg_step *s) { return ldg_hot_lists(s->rep, s->at4) && !ldg_hot_fits(s->rep); }
 
 static bool open_list(side *s, const ldg_step *step) {
   s->list = step->at4, s->row = step->rep->size, s->body = step->rep->child;
@@ -136,8 +136,6 @@ static const char *shape_of(const maker *m, ldg_shape *s) {
 
 static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
   const maker *m = arg;
-  const ldg_plan *other = m->src.plan ? m->dst.plan : NULL;
-  atomic_store_explicit(&m->pair->id, other ? ldg_layout_named(other->layout).w[1] : 0, memory_order_relaxed);
   m->pair->most = ldg_jit_forced() ? INT64_MAX : ldg_model_count(LDG_MODEL_STREAM) - 1;
   *gain = gain_of(m);
   return shape_of(m, s);
@@ -207,7 +205,6 @@ static ldg_pair *find(ldg_plan *p, uint64_t with) {
 static void settle_in(ldg_pair *p, uint64_t with) {
   ldg_hot_init(&p->hot);
   atomic_store_explicit(&p->worth, 0, memory_order_relaxed);
-  atomic_store_explicit(&p->id, 0, memory_order_relaxed);
   atomic_store_explicit(&p->with, with, memory_order_relaxed);
 }
 
@@ -305,15 +302,17 @@ bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *
   return true;
 }
 
-void ldg_pair_warm(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce) {
+const char *ldg_pair_warm(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce) {
+  if (!is_distinct(dst)) return "items that may coincide are written in the order of the stream";
   ldg_plan *own = (ldg_plan *)(uintptr_t)(src->plan ? src->plan : dst->plan);
   const uint64_t with = name_of(src, dst, reduce);
   ldg_pair *p = find(own, with);
-  if (!p && !(p = move_in(own, with, WORTH_MAX + 1))) return;
+  if (!p && !(p = move_in(own, with, WORTH_MAX + 1))) return "there is no place for another pair";
   const ldg_look l = look_of(&(const maker){ p, *src, *dst, *reduce, own->size });
   atomic_fetch_add(&p->busy, 1);
   if (is_with(p, with)) ldg_hot_ask(&p->hot, &l);
   else atomic_fetch_sub(&p->busy, 1);
+  return atomic_load_explicit(&p->hot.why, memory_order_relaxed);
 }
 
 /* ---- explain ---- */
@@ -322,7 +321,7 @@ static void explain(ldg_pair *p, ldg_text *t) {
   static const char *const hows[] = { "copies", "sums", "products", "ands", "ors", "exclusive ors", "minima", "maxima", "logical ands", "logical ors", "logical exclusive ors" };
   const uint64_t with = atomic_load_explicit(&p->with, memory_order_relaxed), packs = with >> 10 & 1;
   ldg_text_add(t, "  %s %s ", hows[with >> 2 & 15], packs ? "to" : "of");
-  if (with >> 11) ldg_text_add(t, "layout %08llx: ", (unsigned long long)(atomic_load_explicit(&p->id, memory_order_relaxed) >> 32)); /* as its id begins */
+  if (with >> 11) ldg_text_add(t, "plan %llu: ", (unsigned long long)(with >> 11)); /* its id would have to be found while nobody frees it */
   else ldg_text_add(t, "packed bytes: ");
   ldg_hot_explain(&p->hot, t);
 }

@@ -14,8 +14,8 @@ ldg_reduce ldg_pair_reduce(lading_op op, lading_elem e);
 /* Moves or reduces what a kernel can of stream bytes [lo, hi), which both sides have: *from to *to, with nothing done yet before and behind it.
  * False: nothing was done, since there is no kernel, or not yet, or it is not for so few. NULL: moves. */
 bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce, int64_t lo, int64_t hi, int64_t *from, int64_t *to);
-/* Asks at once for the kernel that moves or reduces whole items of one into the other. */
-void ldg_pair_warm(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce);
+/* Asks at once for the kernel that moves or reduces whole items of one into the other. NULL, or why there will be none. */
+const char *ldg_pair_warm(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce);
 /* A line for each pair of the plan. */
 void ldg_pair_explain(const ldg_plan *p, ldg_text *t);
 

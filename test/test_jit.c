@@ -228,6 +228,40 @@ START_TEST(wrong_lists_are_refused) {
 }
 END_TEST
 
+/* Kernels of 3 elements; the first judges as it should, the others as another op does. */
+#define REDUCES(name, type, expression)                                                                               \
+  static void name(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {                \
+    (void)at;                                                                                                         \
+    for (int64_t i = 0; i < 3 * n; i++) {                                                                             \
+      type a, b;                                                                                                      \
+      char *to = dst + i / 3 * ds + i % 3 * (int64_t)sizeof b;                                                        \
+      memcpy(&a, src + i / 3 * ss + i % 3 * (int64_t)sizeof a, sizeof a), memcpy(&b, to, sizeof b);                   \
+      b = expression, memcpy(to, &b, sizeof b);                                                                       \
+    }                                                                                                                 \
+  }
+REDUCES(land, int32_t, a && b)
+REDUCES(lor, int32_t, a || b)
+REDUCES(lxor, int32_t, !a != !b)
+REDUCES(ones, int32_t, 1)
+REDUCES(min_float, float, a < b ? a : b)
+REDUCES(min_float_of_source, float, b < a ? b : a)
+REDUCES(min_float_or_equal, float, a <= b ? a : b)
+REDUCES(max_double, double, a > b ? a : b)
+REDUCES(max_double_of_source, double, b > a ? b : a)
+REDUCES(max_double_or_nan, double, b >= a ? b : a)
+
+START_TEST(wrong_ops_are_refused) {
+  static const struct { const char *key; ldg_kernel *right, *wrong[3]; } of[] = {
+    { "v3 land.i4 * 0>0:12", land, { lor, lxor, ones } }, { "v3 lor.i4 * 0>0:12", lor, { land, lxor, ones } }, { "v3 lxor.i4 * 0>0:12", lxor, { land, lor, ones } },
+    { "v3 min.f4 * 0>0:12", min_float, { min_float_of_source, min_float_or_equal } }, { "v3 max.f8 * 0>0:24", max_double, { max_double_of_source, max_double_or_nan } },
+  };
+  for (int64_t i = 0; i < COUNT_OF(of); i++) {
+    ck_assert_msg(!refused(of[i].key, of[i].right), "%s is refused", of[i].key);
+    for (int k = 0; k < 3 && of[i].wrong[k]; k++) ck_assert_msg(refused(of[i].key, of[i].wrong[k]), "%s: wrong kernel %d was accepted", of[i].key, k);
+  }
+}
+END_TEST
+
 /* ---- objects ---- */
 
 /* Of exactly n bytes, so that it shows when more is read. */
@@ -374,7 +408,7 @@ static sample *partner(rng *r, int64_t each, int64_t of, bool looped) {
 static bool is_copied_by_kernel(const lading_type *t) {
   static char text[1 << 16];
   ck_assert_int_gt(lading_explain(t, 1, text, sizeof text), 0);
-  const char *line = strstr(text, "copies to layout");
+  const char *line = strstr(text, "copies to plan");
   return line && strstr(line, ": tier 2") && strstr(line, ": tier 2") < strchr(line, '\n');
 }
 
@@ -402,166 +436,8 @@ START_TEST(every_copy) {
 }
 END_TEST
 
-/* ---- reductions ---- */
-
-typedef struct reducer { lading_type *t; int64_t count, span; char *mem; } reducer; /* t NULL: packed */
-
-/* Fields of some elements each, at any bytes. */
-static reducer reducer_of(rng *r, lading_elem e, int64_t elements, int64_t count) {
-  int64_t at[32], len[32], n = 0, p = 0, size;
-  lading_type *t;
-  reducer d = { .count = count };
-  ck_assert_int_eq(lading_type_size(lading_elem_type(e), &size), LADING_OK);
-  for (int64_t left = elements; left > 0; n++) {
-    len[n] = n == 20 ? left : least(left, rng_in(r, 1, 12)), at[n] = p += rng_in(r, 0, 9);
-    p += len[n] * size, left -= len[n];
-  }
-  ck_assert_int_eq(lading_type_hindexed(n, len, at, lading_elem_type(e), &t), LADING_OK);
-  ck_assert_int_eq(lading_type_resized(t, 0, p + rng_in(r, 0, 3), &d.t), LADING_OK);
-  lading_type_free(t);
-  d.span = count * (p + 3) + 64, d.mem = ldg_alloc(d.span);
-  return d;
-}
-static reducer packed_of(int64_t bytes) { return (reducer){ NULL, bytes, bytes, ldg_alloc(bytes) }; }
-static void reducer_free(reducer *d) { lading_type_free(d->t), ldg_free(d->mem); }
-
-/* Entries of some elements at places in no order, some of them twice if that is wanted. */
-static reducer list_of(rng *r, lading_elem e, int64_t elements, int64_t entries, bool twice) {
-  int64_t *at = ldg_alloc(entries * 8);
-  reducer entry = reducer_of(r, e, elements, 1), d = { .count = 1 };
-  for (int64_t i = 0; i < entries; i++) at[i] = entry.span * (twice ? rng_in(r, 0, entries / 2) : i);
-  for (int64_t i = entries - 1; i > 0 && !twice; i--) {
-    const int64_t k = rng_in(r, 0, i), t = at[i];
-    at[i] = at[k], at[k] = t;
-  }
-  ck_assert_int_eq(lading_type_hindexed_block(entries, 1, at, entry.t, &d.t), LADING_OK);
-  d.span = entries * entry.span, d.mem = ldg_alloc(d.span);
-  reducer_free(&entry), ldg_free(at);
-  return d;
-}
-
-/* No NaNs: which of two comes out is nobody's promise. */
-static void fill_numbers(reducer *d, rng *r) {
-  for (int64_t i = 0; i < d->span; i++) d->mem[i] = (char)(rng_next(r) & 0xBF);
-}
-
-static void reduce(const reducer *s, const reducer *d, lading_op op, int64_t lo, int64_t hi) {
-  if (!s->t) ck_assert_int_eq(lading_unpack_op(d->t, d->count, d->mem, s->mem + lo, lo, hi, op), LADING_OK);
-  else if (!d->t) ck_assert_int_eq(lading_pack_op(s->t, s->count, s->mem, d->mem + lo, lo, hi, op), LADING_OK);
-  else ck_assert_int_eq(lading_copy_op(s->t, s->count, s->mem, d->t, d->count, d->mem, lo, hi, op), LADING_OK);
-}
-
-static ldg_side walked_side(const reducer *d, const char *mem, const ldg_rep *bytes) {
-  ldg_side found = { bytes, 1, d->count, mem };
-  if (d->t) ck_assert_int_eq(ldg_api_side(d->t, d->count, mem, NULL, &found), LADING_OK);
-  return found;
-}
-
-static void walk(const reducer *s, const reducer *d, char *to, lading_op op, int64_t lo, int64_t hi) {
-  const ldg_rep bytes = LDG_REP_BYTES(hi);
-  const reducer *typed = s->t ? s : d;
-  ldg_reduction r = { op, { 0 } };
-  ck_assert_int_eq(ldg_api_elements(typed->t, typed->count, op, lo, hi, &r.sig), LADING_OK);
-  const ldg_side a = walked_side(s, s->mem, &bytes), b = walked_side(d, to, &bytes);
-  ldg_exec_op_walk(&r, &a, &b, lo, hi);
-}
-
-static void check_reduction(reducer *s, reducer *d, lading_op op, int64_t lo, int64_t hi, rng *r) {
-  fill_numbers(s, r), fill_numbers(d, r);
-  char *want = ldg_alloc(d->span);
-  memcpy(want, d->mem, (size_t)d->span);
-  walk(s, d, want, op, lo, hi);
-  reduce(s, d, op, lo, hi);
-  ck_assert_msg(memcmp(want, d->mem, (size_t)d->span) == 0, "op %d on [%" PRId64 ", %" PRId64 ") is wrong", op, lo, hi);
-  ldg_free(want);
-}
-
-/* Lists with packed bytes, both ways; where entries coincide no kernel may be used, since their turn would be another (is_distinct). */
-START_TEST(every_listed_reduction) {
-  enum { CASES = TEST_ASAN || TEST_TSAN ? 3 : 12 };
-  static const struct { lading_elem e; int64_t size; lading_op op; } all[] = { { LADING_DOUBLE, 8, LADING_SUM }, { LADING_INT32, 4, LADING_MAX }, { LADING_FLOAT, 4, LADING_PROD }, { LADING_UINT16, 2, LADING_BXOR } };
-  rng r = rng_of(77);
-  int used = 0;
-  char *cache = own_cache(helper_path());
-  for (int i = 0; i < CASES; i++) {
-    const int64_t elements = rng_in(&r, 2, 20), n = rng_in(&r, 100, 300), size = all[i % 4].size, bytes = elements * n * size;
-    const bool packs = i % 3 == 0, twice = i % 3 == 1;
-    reducer list = list_of(&r, all[i % 4].e, elements, n, twice), line = packed_of(bytes), *s = packs ? &list : &line, *d = packs ? &line : &list;
-    for (int k = 0; k < 3; k++) check_reduction(s, d, all[i % 4].op, 0, bytes, &r), settles(60);
-    if (!twice) used += count_text(list.t, "tier 2") > 0;
-    else ck_assert_int_eq(count_text(list.t, "tier 2"), 0);
-    for (int k = 0; k < 10; k++) {
-      const int64_t lo = size * rng_in(&r, 0, elements * n);
-      check_reduction(s, d, all[i % 4].op, lo, size * rng_in(&r, lo / size, elements * n), &r);
-    }
-    reducer_free(&list), reducer_free(&line);
-  }
-  ck_assert_msg(used >= CASES / 3, "%d kernels were used", used);
-  drop_cache(cache);
-}
-END_TEST
-
-START_TEST(every_reduction) {
-  enum { CASES = TEST_ASAN || TEST_TSAN ? 4 : 36 };
-  static const struct { lading_elem e; int64_t size; lading_op op; } all[] = {
-    { LADING_DOUBLE, 8, LADING_SUM }, { LADING_INT32, 4, LADING_PROD }, { LADING_FLOAT, 4, LADING_SUM }, { LADING_BYTE, 1, LADING_BXOR }, { LADING_UINT64, 8, LADING_BAND },
-    { LADING_INT16, 2, LADING_SUM }, { LADING_DOUBLE, 8, LADING_PROD }, { LADING_UINT8, 1, LADING_PROD }, { LADING_INT8, 1, LADING_SUM }, { LADING_UINT32, 4, LADING_BOR },
-    { LADING_INT64, 8, LADING_PROD }, { LADING_FLOAT, 4, LADING_PROD },
-    { LADING_FLOAT, 4, LADING_MIN }, { LADING_DOUBLE, 8, LADING_MAX }, { LADING_INT8, 1, LADING_MIN }, { LADING_UINT8, 1, LADING_MAX }, { LADING_INT16, 2, LADING_MAX },
-    { LADING_UINT16, 2, LADING_MIN }, { LADING_INT32, 4, LADING_MAX }, { LADING_UINT32, 4, LADING_MIN }, { LADING_INT64, 8, LADING_MIN }, { LADING_UINT64, 8, LADING_MAX },
-    { LADING_C_FLOAT, 8, LADING_SUM }, { LADING_C_DOUBLE, 16, LADING_SUM }, { LADING_INT32, 4, LADING_LAND }, { LADING_UINT8, 1, LADING_LOR }, { LADING_INT64, 8, LADING_LXOR },
-    { LADING_BOOL, 1, LADING_LXOR }, { LADING_C_FLOAT, 8, LADING_PROD }, { LADING_FLOAT16, 2, LADING_MAX },
-    { LADING_DOUBLE, 8, LADING_MIN }, { LADING_FLOAT, 4, LADING_MAX }, { LADING_INT16, 2, LADING_MIN }, { LADING_UINT32, 4, LADING_MAX }, { LADING_UINT64, 8, LADING_MIN }, { LADING_INT8, 1, LADING_MAX },
-  };
-  rng r = rng_of(76);
-  int used = 0;
-  char *cache = own_cache(helper_path());
-  for (int i = 0; i < CASES; i++) {
-    const int64_t elements = rng_in(&r, 3, 40), n = rng_in(&r, 30, 60), size = all[i].size, bytes = elements * n * size;
-    reducer s = i % 3 == 0 ? packed_of(bytes) : reducer_of(&r, all[i].e, elements, n), d = i % 3 == 1 ? packed_of(bytes) : reducer_of(&r, all[i].e, elements, n);
-    for (int k = 0; k < 3; k++) check_reduction(&s, &d, all[i].op, 0, bytes, &r), settles(60);
-    used += count_text((s.t ? s : d).t, "tier 2") > 0;
-    for (int k = 0; k < 10; k++) {
-      const int64_t lo = size * rng_in(&r, 0, elements * n);
-      check_reduction(&s, &d, all[i].op, lo, size * rng_in(&r, lo / size, elements * n), &r);
-    }
-    reducer_free(&s), reducer_free(&d);
-  }
-  ck_assert_msg(used >= CASES / 2, "%d kernels were used", used);
-  drop_cache(cache);
-}
-END_TEST
-
-/* As far on in the stream as one can be: items that are all in one place are read there as they are at its start. */
-static void check_far(const lading_type *t, const double *mem, int64_t each, int64_t items, int64_t bytes) {
-  static double near[1600], far[1600];
-  for (int64_t cut = 0; cut < each; cut += 72) {
-    const int64_t hi = items * each - cut, lo = hi - bytes;
-    memset(far, 0, sizeof far), memset(near, 0, sizeof near);
-    ck_assert_int_eq(lading_pack_op(t, items, mem, far, lo, hi, LADING_SUM), LADING_OK);
-    ck_assert_int_eq(lading_pack_op(t, items, mem, near, lo % each, lo % each + bytes, LADING_SUM), LADING_OK);
-    ck_assert_int_eq(memcmp(near, far, sizeof far), 0);
-  }
-}
-
-START_TEST(far_on) {
-  enum { EACH = 1536 };
-  static double mem[200], packed[8 * EACH / 8];
-  char *cache = own_cache(helper_path());
-  lading_type *t = parsed("resized(hindexed([96,96],[0,776],double),0,0)");
-  const int64_t items = INT64_MAX / EACH;
-  for (int i = 0; i < 200; i++) mem[i] = i + 1;
-  for (int k = 0; k < 3; k++, settles(60)) ck_assert_int_eq(lading_pack_op(t, items, mem, packed, 0, sizeof packed, LADING_SUM), LADING_OK);
-  ck_assert_int_eq(count_text(t, "sums to packed bytes: tier 2"), 1);
-  check_far(t, mem, EACH, items, 7 * EACH);
-  check_far(t, mem, EACH, items, 520); /* no whole item, and the next would be behind all numbers */
-  lading_type_free(t);
-  drop_cache(cache);
-}
-END_TEST
-
 int main(int argc, char **argv) {
-  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_list, every_copy, every_reduction, every_listed_reduction, far_on); /* the others are about all levels */
-  if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused);
-  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, bad_objects_are_refused, every_range, every_list, every_copy, every_reduction, every_listed_reduction, far_on);
+  if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_list, every_copy); /* the others are about all levels */
+  if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, wrong_ops_are_refused, bad_objects_are_refused);
+  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, wrong_ops_are_refused, bad_objects_are_refused, every_range, every_list, every_copy);
 }

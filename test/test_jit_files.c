@@ -526,8 +526,36 @@ START_TEST(helpers_take_turns) {
 }
 END_TEST
 
+/* ---- warm ---- */
+
+/* The exit status, and whether it says so. */
+static int warmed(const char *what, const char *says) {
+  char text[4096];
+  snprintf(text, sizeof text, "'%s' warm %s 2>&1", helper_path(), what);
+  FILE *f = popen(text, "r");
+  ck_assert_ptr_nonnull(f);
+  text[fread(text, 1, sizeof text - 1, f)] = 0;
+  ck_assert_msg(strstr(text, says), "%s: it says '%s'", what, text);
+  return WEXITSTATUS(pclose(f));
+}
+
+/* What has no kernel is told of; it is an error where there is nothing else. */
+START_TEST(warm_tells_why_none_came) {
+  static const char fields[] = "'resized(hindexed([2,3],[0,24],int),0,48) | int'";
+  static const char coincide[] = "'resized(hindexed([2,3],[0,24],int),0,48) | resized(hindexed([5,8],[0,9],byte),0,10)'";
+  static const char nest[] = "'vector(1000,3,5,double) | vector(1000,3,7,double)'";
+  char *cache = own_cache(helper_path()), both[512];
+  ck_assert_int_eq(warmed(fields, ""), 0);
+  ck_assert_int_eq(warmed(coincide, "may coincide"), 1);
+  ck_assert_int_eq(warmed(nest, "a nest does"), 1);
+  snprintf(both, sizeof both, "%s %s", nest, fields);
+  ck_assert_int_eq(warmed(both, "a nest does"), 0);
+  drop_cache(cache);
+}
+END_TEST
+
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, second_process_starts_nothing, no_place_for_a_cache,
-                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, verdicts_of_other_machines, verdicts_have_places_of_their_own, warm_list_clear_and_dump, warm_pairs, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns);
+                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, verdicts_of_other_machines, verdicts_have_places_of_their_own, warm_list_clear_and_dump, warm_pairs, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns, warm_tells_why_none_came);
 }

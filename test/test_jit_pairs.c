@@ -1,6 +1,10 @@
 /* jit_pairs: what a plan keeps of those that it is moved to, from or reduced with, and which of them have kernels. */
+#define _GNU_SOURCE
 #include "jit_tools.h"
 
+#include "plan_hot.h"
+
+#include <errno.h>
 #include <pthread.h>
 
 /* ---- places ---- */
@@ -22,14 +26,13 @@ static bool copies_well(lading_type *const *t, int i, int seed) {
 static void copy_often(lading_type *const *t, int i, int often) {
   for (int k = 0; k < often; k++) ck_assert(copies_well(t, i, k));
 }
-/* Is it among those that the plan of t[0] tells of, by the first half of its id? */
+/* Is it among those that the plan of t[0] tells of, by their numbers? */
 static bool is_told_of(lading_type *const *t, int i) {
   static char text[1 << 16];
   char line[64];
-  ck_assert(settles(20)); /* ids are found when shapes are looked at */
+  ck_assert(settles(20)); /* a place is kept while its shape is looked at */
   ck_assert_int_gt(lading_explain(t[i], 1, text, sizeof text), 0);
-  const char *id = strstr(text, "id ");
-  snprintf(line, sizeof line, "copies to layout %.8s: ", id + 2 + strspn(id + 2, " "));
+  snprintf(line, sizeof line, "copies to plan %ld: ", strtol(strstr(text, "\nplan ") + 6, NULL, 10));
   return count_text(t[0], line) == 1;
 }
 
@@ -37,7 +40,7 @@ static int kernels_of(const lading_type *t) {
   static char text[1 << 16];
   int n = 0;
   ck_assert_int_gt(lading_explain(t, 1, text, sizeof text), 0);
-  for (const char *at = text; (at = strstr(at, "copies to layout ")); at++) n += strstr(at, ": tier 2 from") == strchr(at, ':');
+  for (const char *at = text; (at = strstr(at, "copies to plan ")); at++) n += strstr(at, ": tier 2 from") == strchr(at, ':');
   return n;
 }
 
@@ -228,8 +231,93 @@ START_TEST(ops_take_turns) {
 }
 END_TEST
 
+/* ---- looks ---- */
+
+/* One that is counted as those of pairs are, and stands still before or after it is done, while that is wanted. */
+enum { GO, STAND_BEFORE, STAND_AFTER };
+static struct { ldg_hot hot; _Atomic int stand, busy, looks; _Atomic bool stands; } seen;
+static void stand(int when) {
+  for (; seen.stand == when; pause_ms(1)) seen.stands = true;
+}
+static const char *no_shape(void *arg, ldg_shape *s, double *gain) { return (void)arg, (void)s, (void)gain, "it is none"; }
+static void look(const ldg_look *l, bool dropped) {
+  (void)l;
+  stand(STAND_BEFORE);
+  if (!dropped) ldg_hot_attach(&seen.hot, no_shape, NULL);
+  seen.looks++;
+  seen.busy--;
+  stand(STAND_AFTER);
+}
+static void count_once(void) {
+  seen.busy++;
+  if (!ldg_hot_count(&seen.hot, 1 << 20) || !ldg_hot_tell(&seen.hot, &(const ldg_look){ look, { &seen, NULL }, { 0 } })) seen.busy--;
+}
+static void look_that_stands(int when) {
+  ldg_hot_init(&seen.hot);
+  seen.stand = when;
+  seen.stands = false;
+  seen.looks = 0;
+  count_once();
+  for (int i = 0; i < 5000 && !seen.stands; i++) pause_ms(1);
+  ck_assert(seen.stands);
+}
+
+static void *forget(void *what) { return ldg_jit_forget(what), what; }
+
+/* Who frees something else does not wait for it, who frees what it is about does. */
+START_TEST(looks_hold_up_what_they_are_about) {
+  char *cache = own_cache(NO_HELPER);
+  pthread_t thread;
+  int other;
+  look_that_stands(STAND_AFTER);
+  ldg_jit_forget(&other);
+  ck_assert_int_eq(pthread_create(&thread, NULL, forget, &seen), 0);
+  pause_ms(50);
+  ck_assert_int_eq(pthread_tryjoin_np(thread, NULL), EBUSY);
+  seen.stand = GO;
+  pthread_join(thread, NULL);
+  ck_assert(settles(20));
+  drop_cache(cache);
+}
+END_TEST
+
+/* In a fork's child, that counts on. */
+static void check_child(int looks) {
+  int status = 1;
+  fflush(NULL);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    seen.stand = GO;
+    seen.looks = 0;
+    for (int i = 0; i < 3; i++) count_once();
+    ldg_jit_remind();
+    const bool settled = settles(20);
+    _exit(!settled ? 1 : seen.busy ? 2 : seen.looks != looks ? 3 : 0);
+  }
+  ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+  ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child has status %x", status);
+  seen.stand = GO;
+  ck_assert(settles(20));
+}
+
+/* Once, whenever it is forked: before a look is over, behind it, and when it was meant to be left, by a thread that is not there. */
+START_TEST(forks_look_once) {
+  if (TEST_TSAN) return; /* which ends a child that starts a thread */
+  char *cache = own_cache(NO_HELPER);
+  look_that_stands(STAND_BEFORE), check_child(1);
+  ck_assert(seen.looks == 1 && seen.busy == 0);
+  look_that_stands(STAND_AFTER), check_child(0);
+  ck_assert(seen.looks == 1 && seen.busy == 0);
+  ldg_hot_init(&seen.hot);
+  seen.hot.left = 1;
+  seen.busy = 1;
+  check_child(1);
+  drop_cache(cache);
+}
+END_TEST
+
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_pairs", argc, argv, partners_have_places, partners_with_kernels_stay, partners_change_while_kernels_come, types_freed_while_looked_at,
-                    rows_that_do_not_end_together, items_that_coincide, ops_take_turns);
+                    rows_that_do_not_end_together, items_that_coincide, ops_take_turns, looks_hold_up_what_they_are_about, forks_look_once);
 }

@@ -8,7 +8,8 @@
 bool ldg_look_some(void);
 /* Takes all looks there are. Were there any? */
 bool ldg_look_all(void);
-/* Of a fork's child: whoever was looking, or leaving something, is not there. */
+/* Of a fork's child: whoever was looking, or leaving something, is not there. What was left is nowhere, half done or not: who left it does so
+ * again, in a new generation. */
 void ldg_look_forked(void);
 
 #endif

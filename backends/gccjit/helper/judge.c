@@ -77,8 +77,21 @@ static bool fence_new(fence *f, int64_t bytes) {
 
 /* Without the bit that NaNs have: which of two NaNs comes out is nobody's promise. */
 static uint64_t state = 1;
+static uint64_t draw(void) { return (state = state * 6364136223846793005u + 1442695040888963407u) >> 40; }
 static void noise(char *p, char *end) {
-  for (; p < end; p++) state = state * 6364136223846793005u + 1442695040888963407u, *p = (char)(state >> 56 & 0xBF);
+  for (; p < end; p++) *p = (char)(draw() >> 16 & 0xBF);
+}
+
+/* What ops tell apart, and noise has none of: zeros where each is judged; where floats are compared, those of both signs, or a NaN on
+ * one side. */
+static void season(const ldg_reduce *r, char *a, char *b) {
+  const uint64_t zero[2] = { 0, (uint64_t)1 << (8 * r->size - 1) }, nan = r->size == 4 ? 0x7fc00001 : 0x7ff8000000000001;
+  const uint64_t pick = draw() % 9, size = (uint64_t)r->size;
+  if (r->how >= LDG_ALL && pick % 3 == 0) memset(a, 0, size);
+  if (r->how >= LDG_ALL && pick / 3 == 0) memset(b, 0, size);
+  if (r->how >= LDG_ALL || r->how < LDG_MIN || r->number != LDG_FLOATS) return;
+  if (pick < 2) memcpy(a, &zero[pick], size), memcpy(b, &zero[1 - pick], size);
+  else if (pick < 4) memcpy(pick == 2 ? a : b, &nan, size);
 }
 
 static lading_elem element_of(const ldg_reduce *r) {
@@ -103,6 +116,12 @@ static void define(const ldg_shape *s, const char *src, char *dst, int64_t n, co
     }
 }
 
+static void season_all(const ldg_shape *s, char *src, char *dst, int64_t n, const side *a, const side *b) {
+  for (int64_t i = 0; i < n; i++)
+    for (const ldg_field *f = s->field; f < s->field + s->n; f++)
+      for (int64_t at = 0; at < f->len; at += s->reduce.size) season(&s->reduce, src + place_of(a, i) + f->src + at, dst + place_of(b, i) + f->dst + at);
+}
+
 #define MOST 150 /* iterations: more than twice the largest group, and an end of every length after it */
 #define FEW 20   /* where strides are arguments there are no groups */
 
@@ -112,10 +131,7 @@ typedef struct trial { const ldg_key *key; ldg_kernel *kernel; int64_t pace[2]; 
 /* In no order, some offsets twice, before and behind what they are counted from; some destinations meet in part, but where elements are
  * reduced: parts of two may be no number. */
 static void scatter(int32_t *list, int64_t n, int64_t pace, bool in_part) {
-  for (int64_t i = 0; i < n; i++) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    list[i] = (int32_t)(((int64_t)(state >> 40) % 41 - 20) * pace + (in_part ? i % 5 : 0));
-  }
+  for (int64_t i = 0; i < n; i++) list[i] = (int32_t)(((int64_t)draw() % 41 - 20) * pace + (in_part ? i % 5 : 0));
 }
 
 static void sides_tried(const trial *t, int64_t n, const int32_t *list, side d[2]) {
@@ -131,9 +147,10 @@ static bool try(const trial *t, int64_t n, bool high) {
   memcpy(list, t->list, (size_t)n * sizeof *list);
   sides_tried(t, n, list, d);
   const int64_t bytes = f[1].to - f[1].from;
-  const char *src = high ? f[0].to - d[0].hi : f[0].from - d[0].lo;
+  char *src = high ? f[0].to - d[0].hi : f[0].from - d[0].lo;
   const int64_t at = high ? bytes - d[1].hi : -d[1].lo;
   noise(f[0].from, f[0].to), noise(f[1].from, f[1].to);
+  season_all(s, src, f[1].from + at, n, &d[0], &d[1]);
   memcpy(f[2].from, f[1].from, (size_t)bytes);
   t->kernel(src, f[1].from + at, n, d[0].stride, d[1].stride, list);
   define(s, src, f[2].from + at, n, &d[0], &d[1]);

@@ -153,6 +153,8 @@ static int compile(int n, char **key) {
 
 /* ---- warm ---- */
 
+static int asked, refused; /* for whom kernels were asked for, and for whom there are none */
+
 static void pause_ms(int ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL); }
 
 /* As a program that uses the type would, but at once. */
@@ -160,7 +162,7 @@ static int warm_type(const lading_type *t) {
   const ldg_plan *p;
   const int e = ldg_api_plan(t, &p);
   if (e) return e;
-  ldg_jit_warm(p);
+  ldg_jit_warm(p), asked++;
   while (!ldg_jit_settled()) pause_ms(2);
   return LADING_OK;
 }
@@ -186,8 +188,8 @@ static int warm_text(const char *text) {
   return e ? refuse(text, lading_strerror(e)) : 0;
 }
 
-/* NULL is packed bytes. */
-static int warm_sides(lading_type *const t[2], lading_op op) {
+/* NULL is packed bytes. *why: there is no kernel for these. */
+static int warm_sides(lading_type *const t[2], lading_op op, const char **why) {
   ldg_items side[2] = { { NULL, 1, NULL }, { NULL, 1, NULL } };
   ldg_reduction r = { op, { 0 } };
   ldg_reduce how = { .size = 1 };
@@ -197,7 +199,7 @@ static int warm_sides(lading_type *const t[2], lading_op op) {
   if (!e && op != LADING_REPLACE) e = ldg_api_elements(t[!t[0]], 1, op, 0, side[!t[0]].plan->size, &r.sig), how = ldg_exec_how(&r);
   if (e) return e;
   if (op != LADING_REPLACE && !how.how) return LADING_ERR_UNSUPPORTED;
-  ldg_pair_warm(&side[0], &side[1], &how);
+  *why = ldg_pair_warm(&side[0], &side[1], &how);
   while (!ldg_jit_settled()) pause_ms(2);
   return LADING_OK;
 }
@@ -225,6 +227,7 @@ static int split(char *text, char *field[FIELDS]) {
 /* SOURCE | DESTINATION | OP, the last of which may be missing; `before` are fields that say nothing to us. */
 static int warm_pair(const char *line, int before) {
   char *text = strdup(line), *field[FIELDS];
+  const char *why = NULL;
   lading_type *t[2] = { NULL, NULL };
   int e = LADING_ERR_NOMEM;
   if (text) {
@@ -232,10 +235,12 @@ static int warm_pair(const char *line, int before) {
     e = (n == 2 || n == 3) && op >= 0 ? LADING_OK : LADING_ERR_ARG;
     for (int k = 0; k < 2 && !e; k++)
       if (strcmp(field[before + k], "-") != 0) e = parse(field[before + k], &t[k]);
-    if (!e) e = warm_sides(t, (lading_op)op);
+    if (!e) e = warm_sides(t, (lading_op)op, &why);
   }
   for (int k = 0; k < 2; k++) lading_type_free(t[k]);
   free(text);
+  if (why) refuse(line, why), refused++;
+  else asked++;
   return e ? refuse(line, lading_strerror(e)) : 0;
 }
 
@@ -279,7 +284,7 @@ static int warm_suite(const char *path) { return refuse(path, "suites are read w
 static int warm_all(int n, char **what) {
   int bad = 0;
   for (int i = 0; i < n; i++) bad |= warm_one(what[i]);
-  return bad;
+  return bad || (refused && !asked);
 }
 
 /* In a child, which is never the first process of a container: that one would have no helpers. */
