@@ -187,7 +187,7 @@ END_TEST
 
 START_TEST(interleaved_items) {
   rng r = rng_of(19);
-  for (int i = 0; i < 600; i++) {
+  for (int i = 0; i < 400; i++) {
     int64_t block = rng_in(&r, 0, 1) ? INT64_C(1) << rng_in(&r, 0, 4) : rng_in(&r, 1, 9), n = rng_in(&r, 1, 24), room = rng_in(&r, 1, 20);
     sample *s = s_hvector(n, 1, block * room + rng_in(&r, 0, 2), s_contiguous(block, s_elem(LADING_BYTE)));
     if (rng_in(&r, 0, 3) == 0) s = S_STRUCT(2, LIST(1, 1), LIST(0, block * 2), s, s_elem(LADING_BYTE));
@@ -269,7 +269,7 @@ static sample *row_of_blocks(rng *r, int64_t block) {
 START_TEST(copy_between_rows) {
   static const int64_t lengths[] = { 1, 2, 3, 4, 8, 12, 16, 24, 31, 32, 64, 100 };
   rng r = rng_of(31);
-  for (int i = 0; i < 450; i++) {
+  for (int i = 0; i < 200; i++) {
     const int64_t block = lengths[rng_in(&r, 0, COUNT_OF(lengths) - 1)], other = rng_in(&r, 0, 2) ? block : lengths[rng_in(&r, 0, COUNT_OF(lengths) - 1)];
     sample *s = row_of_blocks(&r, block), *d = row_of_blocks(&r, other);
     if (rng_in(&r, 0, 1)) s = S_STRUCT(2, LIST(1, 1), LIST(0, 70000), s, row_of_blocks(&r, block));
