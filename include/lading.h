@@ -153,7 +153,7 @@ LADING_API int lading_unpack(const lading_type *type, int64_t count, void *mem, 
 
 /* Copies stream bytes [lo, hi) of `sc` items of `st` at `src` to the same stream positions of `dc` items of `dt` at `dst`,
  * without a buffer of the message's size. Layouts that have loops in common, as a whole or part by part, lists and long pieces are
- * copied straight; what is left, short pieces of many lengths, goes through a tile of 64 KiB, or of 4 where no memory can be had. hi is bounded by the
+ * copied straight; what is left, short pieces of many lengths, goes through a tile of 4 to 64 KiB. hi is bounded by the
  * smaller stream. The bytes read and the bytes written must not overlap. */
 LADING_API int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi);
 

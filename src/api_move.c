@@ -1,6 +1,8 @@
 /* pack, unpack, copy. A whole item of a committed type is a pointer chase and a call; the rest is checked first. */
 #include "api.h"
 
+#define INLINE static inline __attribute__((always_inline)) /* with the direction as a constant */
+
 static inline const ldg_plan *plan_made(const lading_type *t) { return t ? ldg_api_plan_made(t) : NULL; }
 
 /* The first call of a type, and more items than are known to fit. */
@@ -16,7 +18,7 @@ static __attribute__((noinline)) int move_first(const lading_type *t, int64_t co
 
 /* Segments of a few KiB: every function that is entered and left takes a line of stack from them in the first-level cache. So this one
  * ends with a call, rather than after one, and is there for each direction. */
-static inline __attribute__((always_inline)) int move_part(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
+INLINE int move_part(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
   if (!p || count < 0 || count > p->easy[LDG_PACK]) return move_first(t, count, dir, mem, packed, lo, hi);
   if (lo < 0 || lo > hi || hi > count * p->size) return LADING_ERR_RANGE;
@@ -42,24 +44,27 @@ static inline bool is_one_item(const ldg_plan *p, int64_t count, int64_t lo, int
   return __builtin_expect(p && count == 1 && lo == 0 && hi > 0 && hi == p->size, 1);
 }
 
-int lading_pack(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi) {
-  const ldg_plan *p = plan_made(type);
-  const ldg_job *j;
-  int64_t n;
-  if (is_one_item(p, count, lo, hi)) p->one.job[LDG_PACK].run(&p->one.job[LDG_PACK], ldg_at(mem, p->at), packed, 0, p->one.n);
-  else if ((j = whole_message(p, count, LDG_PACK, lo, hi, &n))) j->run(j, ldg_at(mem, p->at), packed, 0, n);
-  else return pack_part(type, count, mem, packed, lo, hi);
+/* `at` is the place of the items, moved by where the plan has them. */
+INLINE int run(const ldg_job *j, int dir, const char *at, const void *packed, int64_t n) {
+  if (dir == LDG_PACK) j->run(j, at, (char *)(uintptr_t)packed, 0, n);
+  else j->run(j, packed, (char *)(uintptr_t)at, 0, n);
   return LADING_OK;
 }
 
-int lading_unpack(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi) {
-  const ldg_plan *p = plan_made(type);
+INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
+  const ldg_plan *p = plan_made(t);
   const ldg_job *j;
   int64_t n;
-  if (is_one_item(p, count, lo, hi)) p->one.job[LDG_UNPACK].run(&p->one.job[LDG_UNPACK], packed, ldg_at(mem, p->at), 0, p->one.n);
-  else if ((j = whole_message(p, count, LDG_UNPACK, lo, hi, &n))) j->run(j, packed, ldg_at(mem, p->at), 0, n);
-  else return unpack_part(type, count, mem, packed, lo, hi);
-  return LADING_OK;
+  if (is_one_item(p, count, lo, hi)) return run(&p->one.job[dir], dir, ldg_at(mem, p->at), packed, p->one.n);
+  if ((j = whole_message(p, count, dir, lo, hi, &n))) return run(j, dir, ldg_at(mem, p->at), packed, n);
+  return dir == LDG_PACK ? pack_part(t, count, mem, packed, lo, hi) : unpack_part(t, count, mem, packed, lo, hi);
+}
+
+int lading_pack(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi) {
+  return move(type, count, LDG_PACK, mem, packed, lo, hi);
+}
+int lading_unpack(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi) {
+  return move(type, count, LDG_UNPACK, mem, packed, lo, hi);
 }
 
 /* Whole messages of a few bytes: packed and unpacked by the jobs that there are, with no thought. */
@@ -70,8 +75,8 @@ static bool copy_few(const lading_type *st, int64_t sc, const void *src, const l
   const ldg_plan *sp = plan_made(st), *dp = plan_made(dt);
   const ldg_job *p = hi <= FEW ? whole_message(sp, sc, LDG_PACK, lo, hi, &n) : NULL, *u = p ? whole_message(dp, dc, LDG_UNPACK, lo, hi, &m) : NULL;
   if (!u) return false;
-  p->run(p, ldg_at(src, sp->at), few, 0, n);
-  u->run(u, few, ldg_at(dst, dp->at), 0, m);
+  run(p, LDG_PACK, ldg_at(src, sp->at), few, n);
+  run(u, LDG_UNPACK, ldg_at(dst, dp->at), few, m);
   return true;
 }
 

@@ -19,7 +19,7 @@ INLINE void leaf(const ldg_way *w, const char *mem, const char *packed, int64_t 
 }
 
 INLINE void start(const ldg_step *s, int64_t i, const char **mem, const char **packed) {
-  if (s->repeat) *mem = ldg_at(*mem, i * s->stride[0]), *packed = ldg_at(*packed, i * s->stride[1]);
+  if (s->rep->kind == LDG_REPEAT) *mem = ldg_at(*mem, i * s->stride[0]), *packed = ldg_at(*packed, i * s->stride[1]);
 }
 
 INLINE int64_t size_of(const ldg_step *s, int64_t i) { return s->rep->psum ? s->rep->psum[i + 1] - s->rep->psum[i] : s->each; }

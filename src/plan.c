@@ -183,7 +183,7 @@ static int both_ways(ldg_step *s, ldg_nest *n, bool ordered, const char *force) 
 
 static void blank(ldg_step *s, const ldg_rep *r) {
   memset(s, 0, offsetof(ldg_step, job));
-  s->rep = r, s->size = r->size, s->repeat = r->kind == LDG_REPEAT;
+  s->rep = r, s->size = r->size;
   s->n = r->kind == LDG_BYTES ? 1 : r->n;
   s->each = r->psum ? 0 : r->kind == LDG_BYTES ? r->size : r->child->size;
   s->stride[0] = r->stride, s->stride[1] = s->each;

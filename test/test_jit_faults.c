@@ -91,6 +91,16 @@ START_TEST(helper_hangs_for_good) {
 }
 END_TEST
 
+/* What held it up has gone. */
+static void comes_when_asked(sample *s, char *cache) {
+  ask(s->type);
+  ck_assert(settles(60));
+  ck_assert_int_eq(count_text(s->type, "tier 2"), 2);
+  moves_well(s);
+  sample_free(s);
+  drop_cache(cache);
+}
+
 /* A host that has no descriptor to spare for a while does without a kernel for that while only. */
 START_TEST(no_descriptors_for_a_while) {
   char *cache = own_cache(helper_path());
@@ -103,12 +113,7 @@ START_TEST(no_descriptors_for_a_while) {
   while (n > 0) close(fd[--n]);
   ck_assert_int_eq(count_text(s->type, "tier 2"), 0);
   ck_assert_int_gt(count_text(s->type, "counting"), 0);
-  ask(s->type);
-  ck_assert(settles(60));
-  ck_assert_int_eq(count_text(s->type, "tier 2"), 2);
-  moves_well(s);
-  sample_free(s);
-  drop_cache(cache);
+  comes_when_asked(s, cache);
 }
 END_TEST
 
@@ -129,12 +134,7 @@ START_TEST(others_have_the_lock) {
   }
   close(fd);
   setenv("LADING_JIT_LIMIT", "8", 1); /* for the helper: a second is little for an instrumented one */
-  ask(s->type);
-  ck_assert(settles(60));
-  ck_assert_int_eq(count_text(s->type, "tier 2"), 2);
-  moves_well(s);
-  sample_free(s);
-  drop_cache(cache);
+  comes_when_asked(s, cache);
 }
 END_TEST
 
