@@ -11,6 +11,18 @@ bool ldg_cpu_has(const char *isa);
 bool ldg_cpu_by_amd(void);
 /* Bytes of the data cache of level 1, 2, 3 as one core sees it; a usual size where the system does not say. */
 int64_t ldg_cpu_cache(int level);
+/* A clock that goes on evenly and is read without the system, in steps of a few ns or less; 0 where there is none. */
+static inline uint64_t ldg_cpu_ticks(void) {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  uint64_t x;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(x));
+  return x;
+#else
+  return 0;
+#endif
+}
 /* One line: processor, level, caches. What was measured on one machine holds for all of the same line. */
 #define LDG_CPU_LINE 200
 void ldg_cpu_fingerprint(char line[LDG_CPU_LINE]);

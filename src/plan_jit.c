@@ -164,7 +164,7 @@ bool ldg_jit_lets(const char *force) { return (!force || !strcmp(force, "jit")) 
 #define PLAIN_MIN 4096
 
 /* What a kernel for the same loops would be slower than: it knows of no cache. */
-static bool is_kept(const char *strategy) { return !strcmp(strategy, "memcpy") || !strcmp(strategy, "transpose") || !strcmp(strategy, "paced"); }
+static bool is_kept(const char *strategy) { return !strcmp(strategy, "memcpy") || !strcmp(strategy, "transpose") || !strcmp(strategy, "paced") || !strcmp(strategy, "ahead"); }
 
 static bool may_pay(const ldg_step *s, int dir) {
   const ldg_rep *r = s->rep, *body = r->kind == LDG_REPEAT ? r->child : r;

@@ -1,6 +1,7 @@
 /* The host backend: which kernels run a nest, what they cost, and which instruction set level this machine has. */
 #include "kernels.h"
 
+#include "ahead.h"
 #include "base_cpu.h"
 #include "cost.h"
 #include "paced.h"
@@ -125,6 +126,10 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
 }
 static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
 static void paced_prepare(ldg_job *j) { ldg_paced_prepare(j, block_kernel_of(&j->nest, block_row(j->nest.block), 1)); }
+static void ahead_prepare(ldg_job *j) {
+  const int row = block_row(j->nest.block);
+  ldg_ahead_prepare(j, block_kernel(&j->nest, row), kernels()->block[row].strided[ldg_min(j->nest.nd, 3) - 1][LDG_ASKING]);
+}
 
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
@@ -235,6 +240,7 @@ static const ldg_strategy table[] = {
   { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare },
   { "block", "strided loops around a block mover of fixed width", block_why_not, ldg_cost_block, block_prepare },
   { "paced", "the same, a few at a time where their lines meet in one set of the cache", ldg_paced_why_not, ldg_cost_paced, paced_prepare },
+  { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, ldg_ahead_cost, ahead_prepare },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },
   { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare },

@@ -3,7 +3,7 @@
  * waits for a way. Here a group of them has to be there before the next one is asked for: its place is made to depend on what was read. */
 #include "paced.h"
 
-#include "base_model.h"
+#include "cost.h"
 
 #define PAGE 4096 /* lines so far apart are of one set */
 
@@ -29,10 +29,14 @@ static int64_t group_of(const ldg_nest *n) {
   return (r && w ? ldg_min(r, w) : r + w) * ldg_model_count(LDG_MODEL_MEET);
 }
 
+/* Lines from beyond the second-level cache take so long that as many as possible have to be on their way. */
+static bool is_far(const ldg_nest *n) { return ldg_cost_footprint(n) > 2 * ldg_model_footprint(LDG_MODEL_L2); }
+
 const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
   if (!group_of(n)) return "its lines do not meet in few sets of the cache, or this machine does not mind";
-  return n->dim[0].n < 4 * group_of(n) ? "there are few blocks" : NULL;
+  if (n->dim[0].n < 4 * group_of(n)) return "there are few blocks";
+  return is_far(n) ? "its lines are beyond the second-level cache" : NULL;
 }
 
 /* 0, when that byte was read. */

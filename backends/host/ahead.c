@@ -1,0 +1,112 @@
+/* Lines of the first-level cache that can be waited for are few (about 20), and no processor foresees strides well. The second level can
+ * wait for more, so lines are asked for to there, some blocks before it is their turn. Where they are already, that takes a tenth
+ * longer, and nobody can tell from a layout whether its bytes are still in a cache: calls that are long enough are timed now and then, by
+ * both kernels, and the faster one runs the others. */
+#include "ahead.h"
+
+#include "base_cpu.h"
+#include "cost.h"
+
+enum {
+  LINE = 64, PAGE = 4096,
+  BLOCK_MAX = 256,  /* bytes: longer ones are streams by themselves */
+  BLOCKS_MIN = 256, /* fewer are not worth the while */
+  ROW_MAX = 1024,   /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
+  MEETING = 256,    /* bytes: lines of such strides are of few sets of every cache, and few channels of memory, and that is what binds */
+  BETWEEN = 16      /* calls of a thread, about, between two that are timed */
+};
+
+static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
+static bool is_below(int64_t stride, int64_t most) { return stride > -most && stride < most; }
+
+/* Does a side have lines of its own for each block, that no loop around comes back to? */
+static bool has_lines(const ldg_nest *n, int side) {
+  if (is_below(stride_of(&n->dim[0], side), ldg_max(LINE, n->block + LINE / 2))) return false;
+  for (int k = 1; k < n->nd; k++)
+    if (n->dim[k].n > 1 && is_below(stride_of(&n->dim[k], side), LINE)) return false;
+  return true;
+}
+
+static int64_t blocks_of(const ldg_nest *n, int dims) {
+  int64_t all = 1;
+  for (int k = 0; k < dims; k++)
+    if (ldg_mul(all, n->dim[k].n, &all)) return INT64_MAX;
+  return all;
+}
+
+const char *ldg_ahead_why_not(const ldg_nest *n) {
+  if (n->at) return "the blocks are listed";
+  if (ldg_model_count(LDG_MODEL_AHEAD) == 0) return "this machine foresees what is read, or does not mind";
+  if (n->block > BLOCK_MAX) return "blocks are long";
+  if (blocks_of(n, n->nd) < BLOCKS_MIN) return "blocks are few";
+  return has_lines(n, LDG_MODEL_READ) || has_lines(n, LDG_MODEL_WRITE) ? NULL : "blocks share lines, or come back to them";
+}
+
+static int side_of(const ldg_nest *n) { return has_lines(n, LDG_MODEL_READ) ? LDG_MODEL_READ : LDG_MODEL_WRITE; }
+
+/* What is likely until calls were timed: levels are measured halfway into a cache; what goes on from line to line is foreseen, but not from
+ * memory; page walks take longer than lines, and writes wait for them less than loads do. */
+static bool is_likely(const ldg_nest *n) {
+  const int side = side_of(n);
+  const int64_t stride = stride_of(&n->dim[0], side);
+  if (stride % MEETING == 0 || !is_below(stride, side == LDG_MODEL_READ ? PAGE / 2 : PAGE / 4)) return false;
+  return ldg_cost_footprint(n) > 2 * ldg_model_footprint(is_below(stride, 2 * LINE) ? LDG_MODEL_L3 : LDG_MODEL_L2);
+}
+
+/* Not more than the plain kernel takes, since that is there, too. */
+double ldg_ahead_cost(const ldg_nest *n) { return (is_likely(n) ? 0.75 : 0.99) * ldg_cost_block(n); }
+
+typedef struct ahead {
+  ldg_asked asked;          /* first: the kernel finds it there */
+  ldg_run *run[2];          /* plain, and asking */
+  int64_t few;              /* iterations of the outermost dim that are not timed */
+  _Atomic int which;        /* of both is run */
+  _Atomic uint64_t pace[2]; /* 1/1024 ticks for such an iteration; 0: not known. All of them are racy: who is lost was only timed in vain */
+} ahead;
+_Static_assert(sizeof(ahead) <= sizeof ((ldg_job *)NULL)->own, "it fits into a job");
+
+/* The mean of those of late; one that was interrupted does not count for much. */
+static uint64_t settle(_Atomic uint64_t *pace, uint64_t now) {
+  const uint64_t was = atomic_load_explicit(pace, memory_order_relaxed);
+  const uint64_t is = !was ? now : was - was / 4 + (now < 4 * was ? now : 4 * was) / 4;
+  atomic_store_explicit(pace, is, memory_order_relaxed);
+  return is;
+}
+
+static _Thread_local int until __attribute__((tls_model("initial-exec"))); /* calls, before one is timed */
+
+static __attribute__((noinline)) void run_timed(const ldg_job *j, ahead *a, const char *src, char *dst, int64_t i0, int64_t n) {
+  const uint64_t start = ldg_cpu_ticks();
+  const int best = atomic_load_explicit(&a->which, memory_order_relaxed);
+  const bool unknown = atomic_load_explicit(&a->pace[!best], memory_order_relaxed) == 0;
+  const int which = (start >> 4) % 4 == 0 || unknown ? !best : best; /* the other one must not be forgotten */
+  until = BETWEEN / 2 + (int)((start >> 6) % BETWEEN); /* in no step with what the program does */
+  a->run[which](j, src, dst, i0, n);
+  const uint64_t ticks = ldg_cpu_ticks() - start;
+  if (ticks == 0 || ticks >> 44) return;
+  const uint64_t now = settle(&a->pace[which], (ticks << 10) / (uint64_t)n + 1), other = atomic_load_explicit(&a->pace[!which], memory_order_relaxed);
+  if (other) atomic_store_explicit(&a->which, now <= other ? which : !which, memory_order_relaxed);
+}
+
+static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  ahead *a = (ahead *)(uintptr_t)(const void *)j->own;
+  if (n >= a->few && --until < 0) run_timed(j, a, src, dst, i0, n);
+  else a->run[atomic_load_explicit(&a->which, memory_order_relaxed)](j, src, dst, i0, n);
+}
+
+/* Behind the end of a row, of a nest or of a part of it lines are asked for that come next, or in vain. */
+static ldg_asked asked_of(const ldg_nest *n) {
+  const int side = side_of(n);
+  const int64_t blocks = ldg_max(ldg_model_count(LDG_MODEL_AHEAD), 1), row = n->dim[0].n;
+  const bool by_rows = n->nd > 1 && row <= ROW_MAX;
+  const int64_t many = by_rows ? (blocks + row - 1) / row : blocks;
+  return (ldg_asked){ (int64_t)((uint64_t)many * (uint64_t)stride_of(&n->dim[by_rows], side)), side == LDG_MODEL_WRITE };
+}
+
+void ldg_ahead_prepare(ldg_job *j, ldg_run *plain, ldg_run *asking) {
+  ahead *a = (ahead *)(void *)j->own;
+  const ldg_nest *n = &j->nest;
+  *a = (ahead){ .asked = asked_of(n), .run = { plain, asking }, .few = BLOCKS_MIN / ldg_min(blocks_of(n, n->nd - 1), BLOCKS_MIN) };
+  atomic_init(&a->which, is_likely(n)), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
+  j->run = run;
+}
