@@ -238,6 +238,38 @@ static int64_t lines_to_meet(const bench_pools *p) {
   return lines[best];
 }
 
+/* ---- lines asked for ------------------------------------------------------------------------------------------------------ */
+
+enum { ASKS = 5, FIFTHS = 1 << 17 };
+
+/* The best distance for a column of every fifth line, from beyond all caches but the last. Everything is taken to be far, so that lines
+ * are asked for from the first call on. */
+static int64_t lines_ahead(const bench_pools *p) {
+  static const int blocks[ASKS] = { 0, 32, 64, 128, 256 };
+  const int64_t n = ldg_min(FIFTHS, p->bytes / 320);
+  const ldg_nest column = { .block = 8, .nd = 1, .dim = { { n, 320, 8 } } };
+  const ldg_model *before = ldg_model_get();
+  ldg_job j[ASKS];
+  double ns[ASKS];
+  int best = 0;
+  for (int i = 0; i < ASKS; i++) {
+    ldg_model m = *before;
+    m.number[LDG_MODEL_AHEAD] = blocks[i], ns[i] = 1e18;
+    for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = 64 << k;
+    ldg_model_use(&m);
+    ldg_plan_nest(&j[i], &column, blocks[i] ? "ahead" : "block", NULL);
+  }
+  ldg_model_use(before);
+  for (int round = 0; round < 12; round++)
+    for (int i = 0; i < ASKS; i++) {
+      const double start = calibrate_now();
+      j[i].run(&j[i], p->strided, p->dense, 0, n);
+      ns[i] = fmin(ns[i], calibrate_now() - start);
+    }
+  for (int i = 1; i < ASKS; i++) best = ns[i] < (best ? 0.98 : 0.95) * ns[best] ? i : best;
+  return blocks[best];
+}
+
 /* ---- long blocks ------------------------------------------------------------------------------------------------------- */
 
 /* A whole run of n bytes by the dense kernel, with these thresholds. The model in use is put aside for that. */
@@ -284,6 +316,7 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   for (int i = 0; i <= LDG_MODEL_PART; i++) m->number[i] = (int64_t)(ns[i] * 1e3 + 0.5);
   m->number[LDG_MODEL_PREFETCH] = prefetch_ahead(p);
   m->number[LDG_MODEL_MEET] = lines_to_meet(p);
+  m->number[LDG_MODEL_AHEAD] = lines_ahead(p);
   m->number[LDG_MODEL_STREAM] = stream_from(p, m);
   m->number[LDG_MODEL_LIBC] = libc_from(p, m);
 }

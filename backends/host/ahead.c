@@ -6,18 +6,22 @@
 
 #include "base_cpu.h"
 #include "cost.h"
+#include "kernels.h"
 
 enum {
   LINE = 64, PAGE = 4096,
-  BLOCK_MAX = 256,  /* bytes: longer ones are streams by themselves */
-  BLOCKS_MIN = 256, /* fewer are not worth the while */
-  ROW_MAX = 1024,   /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
-  MEETING = 256,    /* bytes: lines of such strides are of few sets of every cache, and few channels of memory, and that is what binds */
-  BETWEEN = 16      /* calls of a thread, about, between two that are timed */
+  BLOCK_MAX = 8192,  /* bytes: longer ones are streams by themselves */
+  LISTED_MAX = 256,  /* bytes: of listed blocks, one line each is asked for */
+  SHORT_MAX = 256,   /* bytes: of blocks that have no line after the other */
+  LINES_MIN = 128,   /* fewer are not worth the while */
+  ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
+  MEETING = 256,     /* bytes: lines of such strides are of few sets of every cache, and few channels of memory, and that is what binds */
+  BETWEEN = 16       /* calls of a thread, about, between two that are timed */
 };
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
 static bool is_below(int64_t stride, int64_t most) { return stride > -most && stride < most; }
+static int64_t lines_of(const ldg_nest *n) { return (n->block + LINE - 1) / LINE; }
 
 /* Does a side have lines of its own for each block, that no loop around comes back to? */
 static bool has_lines(const ldg_nest *n, int side) {
@@ -34,11 +38,16 @@ static int64_t blocks_of(const ldg_nest *n, int dims) {
   return all;
 }
 
+static const char *list_why_not(const ldg_nest *n) {
+  if (n->nd > 1 || n->at2 || n->psum || !n->at4) return "loops around a list, or two of them, or one of long offsets or lengths";
+  return n->span / n->dim[0].n < LINE ? "blocks share lines" : n->block > LISTED_MAX ? "blocks are long" : NULL;
+}
+
 const char *ldg_ahead_why_not(const ldg_nest *n) {
-  if (n->at) return "the blocks are listed";
   if (ldg_model_count(LDG_MODEL_AHEAD) == 0) return "this machine foresees what is read, or does not mind";
+  if (blocks_of(n, n->nd) < LINES_MIN / ldg_min(lines_of(n), LINES_MIN)) return "lines are few";
+  if (n->at) return list_why_not(n);
   if (n->block > BLOCK_MAX) return "blocks are long";
-  if (blocks_of(n, n->nd) < BLOCKS_MIN) return "blocks are few";
   return has_lines(n, LDG_MODEL_READ) || has_lines(n, LDG_MODEL_WRITE) ? NULL : "blocks share lines, or come back to them";
 }
 
@@ -47,17 +56,18 @@ static int side_of(const ldg_nest *n) { return has_lines(n, LDG_MODEL_READ) ? LD
 /* What is likely until calls were timed: levels are measured halfway into a cache; what goes on from line to line is foreseen, but not from
  * memory; page walks take longer than lines, and writes wait for them less than loads do. */
 static bool is_likely(const ldg_nest *n) {
+  if (n->at) return false;
   const int side = side_of(n);
   const int64_t stride = stride_of(&n->dim[0], side);
-  if (stride % MEETING == 0 || !is_below(stride, side == LDG_MODEL_READ ? PAGE / 2 : PAGE / 4)) return false;
+  if (n->block <= SHORT_MAX && (stride % MEETING == 0 || !is_below(stride, side == LDG_MODEL_READ ? PAGE / 2 : PAGE / 4))) return false;
   return ldg_cost_footprint(n) > 2 * ldg_model_footprint(is_below(stride, 2 * LINE) ? LDG_MODEL_L3 : LDG_MODEL_L2);
 }
 
 /* Not more than the plain kernel takes, since that is there, too. */
-double ldg_ahead_cost(const ldg_nest *n) { return (is_likely(n) ? 0.75 : 0.99) * ldg_cost_block(n); }
+double ldg_ahead_cost(const ldg_nest *n) { return n->at ? 0.99 * ldg_cost_list(n) : (is_likely(n) ? 0.75 : 0.99) * ldg_cost_block(n); }
 
 typedef struct ahead {
-  ldg_asked asked;          /* first: the kernel finds it there */
+  ldg_asked asked;          /* first: kernels find it there */
   ldg_run *run[2];          /* plain, and asking */
   int64_t few;              /* iterations of the outermost dim that are not timed */
   _Atomic int which;        /* of both is run */
@@ -95,18 +105,24 @@ static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_
 }
 
 /* Behind the end of a row, of a nest or of a part of it lines are asked for that come next, or in vain. */
-static ldg_asked asked_of(const ldg_nest *n) {
-  const int side = side_of(n);
-  const int64_t blocks = ldg_max(ldg_model_count(LDG_MODEL_AHEAD), 1), row = n->dim[0].n;
+static void settle_distance(const ldg_nest *n, ldg_asked *a) {
+  const int64_t blocks = (ldg_max(ldg_model_count(LDG_MODEL_AHEAD), 1) + lines_of(n) - 1) / lines_of(n), row = n->dim[0].n;
   const bool by_rows = n->nd > 1 && row <= ROW_MAX;
-  const int64_t many = by_rows ? (blocks + row - 1) / row : blocks;
-  return (ldg_asked){ (int64_t)((uint64_t)many * (uint64_t)stride_of(&n->dim[by_rows], side)), side == LDG_MODEL_WRITE };
+  const uint64_t many = (uint64_t)(by_rows ? (blocks + row - 1) / row : blocks);
+  const int side = side_of(n);
+  a->writes = side == LDG_MODEL_WRITE;
+  a->ahead = n->at ? (int64_t)many : (int64_t)(many * (uint64_t)stride_of(&n->dim[by_rows], side));
 }
 
-void ldg_ahead_prepare(ldg_job *j, ldg_run *plain, ldg_run *asking) {
+static int64_t few_of(const ldg_nest *n) {
+  return ldg_max(1, LINES_MIN / ldg_min(blocks_of(n, n->nd - 1), LINES_MIN) / ldg_min(lines_of(n), LINES_MIN));
+}
+
+void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
   ahead *a = (ahead *)(void *)j->own;
   const ldg_nest *n = &j->nest;
-  *a = (ahead){ .asked = asked_of(n), .run = { plain, asking }, .few = BLOCKS_MIN / ldg_min(blocks_of(n, n->nd - 1), BLOCKS_MIN) };
+  *a = (ahead){ .run = { plain->run, asking }, .few = few_of(n) };
+  memcpy(&a->asked.long_, plain->own, sizeof a->asked.long_), settle_distance(n, &a->asked);
   atomic_init(&a->which, is_likely(n)), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
   j->run = run;
 }

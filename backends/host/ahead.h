@@ -1,13 +1,13 @@
-/* ahead: strided blocks whose lines are asked for before it is their turn, where that turns out to be faster. */
+/* ahead: blocks whose lines are asked for before it is their turn, where that turns out to be faster. */
 #ifndef LDG_HOST_AHEAD_H
 #define LDG_HOST_AHEAD_H
 
-#include "kernels.h"
+#include "../backend.h"
 
 /* In words why that could gain nothing; else NULL. */
 const char *ldg_ahead_why_not(const ldg_nest *n);
 double ldg_ahead_cost(const ldg_nest *n);
-/* Kernels that move the whole of job->nest: the plain one, and one that asks. */
-void ldg_ahead_prepare(ldg_job *j, ldg_run *plain, ldg_run *asking);
+/* `plain` is prepared for the same nest without that; `asking` is the kernel that asks. */
+void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking);
 
 #endif

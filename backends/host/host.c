@@ -126,11 +126,6 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
 }
 static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
 static void paced_prepare(ldg_job *j) { ldg_paced_prepare(j, block_kernel_of(&j->nest, block_row(j->nest.block), 1)); }
-static void ahead_prepare(ldg_job *j) {
-  const int row = block_row(j->nest.block);
-  ldg_ahead_prepare(j, block_kernel(&j->nest, row), kernels()->block[row].strided[ldg_min(j->nest.nd, 3) - 1][LDG_ASKING]);
-}
-
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
   if (n->nd > 1) return "loops around a list";
@@ -142,6 +137,14 @@ static const char *list_why_not(const ldg_nest *n) {
   return n->psum ? "the blocks differ in length" : NULL;
 }
 static void list_prepare(ldg_job *j) { long_of(j), prepare_blocks(j, list_kernel); }
+
+static void ahead_prepare(ldg_job *j) {
+  const ldg_nest *n = &j->nest;
+  const ldg_block_kernels *k = &kernels()->block[ldg_min(block_row(n->block), ROW_LOOP)];
+  ldg_job plain = *j;
+  (n->at ? list_prepare : block_prepare)(&plain);
+  ldg_ahead_prepare(j, &plain, n->at ? k->list[n->list == LDG_LIST_DST][LDG_ASKING4] : k->strided[ldg_min(n->nd, 3) - 1][LDG_ASKING]);
+}
 
 static const char *varlist_why_not(const ldg_nest *n) {
   if (only_listed(n)) return only_listed(n);

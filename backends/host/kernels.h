@@ -67,7 +67,7 @@ LDG_INLINE void ldg_move_line(char *d, const char *s, int64_t n) { (void)d, (voi
 typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
 
 enum { LDG_ANY, LDG_DENSE_DST, LDG_DENSE_SRC, LDG_IN_LANES, LDG_ASKING, LDG_DENSITIES }; /* what is known of the innermost strides; lines are asked for */
-enum { LDG_NEAR4, LDG_NEAR8, LDG_FAR4, LDG_NEAR_LANES, LDG_FAR_LANES, LDG_HOWS }; /* width of the offsets; far: prefetched */
+enum { LDG_NEAR4, LDG_NEAR8, LDG_FAR4, LDG_NEAR_LANES, LDG_FAR_LANES, LDG_ASKING4, LDG_HOWS }; /* width of the offsets; far: prefetched */
 typedef struct ldg_block_kernels {
   ldg_run *strided[3][LDG_DENSITIES];                             /* [dims - 1, 3 and more alike][density] */
   ldg_run *list[2][LDG_HOWS];                                     /* [side of the list][how] */
@@ -86,9 +86,11 @@ typedef struct ldg_block_kernels {
 typedef struct ldg_long { int64_t libc, stream, each, ahead; ldg_run *near, *far; } ldg_long;
 #define LDG_AHEAD(job) (((const ldg_long *)(const void *)(job)->own)->ahead)
 
-/* What kernels that ask for lines ahead go by, in job->own: how many bytes ahead, and whether on the side that is written. */
-typedef struct ldg_asked { int64_t ahead; bool writes; } ldg_asked;
+/* What kernels that ask for lines ahead go by, in job->own: how many bytes, or entries, ahead, and whether on the side that is written. */
+typedef struct ldg_asked { ldg_long long_; int64_t ahead; bool writes; } ldg_asked; /* the first as in ldg_shuffle */
 #define LDG_ASKED(job) ((const ldg_asked *)(const void *)(job)->own)
+#define LDG_ASKED_FOR 2
+#define LDG_ASK(at) __builtin_prefetch(at, 0, 2) /* into the second-level cache */
 
 /* What a shuffle kernel goes by, in job->own. Lanes are of 1 or 4 bytes; masks have a bit for each. */
 typedef struct ldg_shuffle {
@@ -130,17 +132,18 @@ typedef struct ldg_kernels {
 } ldg_kernels;
 
 /* The kernels of a row, by the suffixes of those for a dense destination, and that in lanes, and for a dense source. */
-#define LDG_KERNELS_OF(name, isa, pd, ps, pl, pf, l)                                                                  \
+#define LDG_KERNELS_OF(name, isa, pd, ps, pl, pf, l, a)                                                                  \
   { { { ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1##pd##isa, ldg_k_##name##_copy1##ps##isa, ldg_k_##name##_copy1##pl##isa, ldg_k_##name##_copy1##pf##isa },  \
       { ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2##pd##isa, ldg_k_##name##_copy2##ps##isa, ldg_k_##name##_copy2##pl##isa, ldg_k_##name##_copy2##pf##isa },  \
       { ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn##pd##isa, ldg_k_##name##_copyn##ps##isa, ldg_k_##name##_copyn##pl##isa, ldg_k_##name##_copyn##pf##isa } }, \
-    { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa, ldg_k_##name##_src4##l##isa, ldg_k_##name##_srcf##l##isa }, \
-      { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa, ldg_k_##name##_dst4_##isa, ldg_k_##name##_dstf_##isa } }, \
+    { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa, ldg_k_##name##_src4##l##isa, ldg_k_##name##_srcf##l##isa, ldg_k_##name##_src##a##isa }, \
+      { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa, ldg_k_##name##_dst4_##isa, ldg_k_##name##_dstf_##isa, ldg_k_##name##_dst##a##isa } }, \
     { ldg_k_##name##_both_##isa, ldg_k_##name##_bothf_##isa } }
-#define LDG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pd_, _pf_, _)
-#define LDG_NARROW_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pl_, _pf_, l_)
-#define LDG_WIDE_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _) /* it does not matter that a side is dense */
-#define LDG_LONG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _, _) /* streams by themselves */
+#define LDG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pd_, _pf_, _, a_)
+#define LDG_NARROW_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pl_, _pf_, l_, a_)
+#define LDG_WIDE_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _, a_) /* it does not matter that a side is dense */
+#define LDG_LOOP_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _, f_)
+#define LDG_LONG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _, _, f_)
 
 /* Reductions. Dense runs are made for some levels; single elements gain nothing from a level, so all levels share them. */
 typedef struct ldg_ops { const char *isa; ldg_op row[LDG_OP_ROWS]; } ldg_ops;

@@ -1,0 +1,73 @@
+/* ahead: lines that are asked for before it is their turn: what is moved, and which kernel does it. */
+#include "random_types.h"
+#include "sides.h"
+#include "api.h"
+#include "base_cpu.h"
+#include "base_model.h"
+#include "../backends/host/ahead.h"
+
+/* Blocks that have lines of their own, strided in up to three dims and listed, short and long; asked for ahead from the first call on, or
+ * when that turns out to be faster. */
+START_TEST(lines_asked_for) {
+  rng r = rng_of(47);
+  ldg_model m = ldg_model_builtin();
+  int ahead = 0;
+  for (int i = 0; i < 72; i++) {
+    const int64_t len = rng_in(&r, 0, 3) ? rng_in(&r, 1, 300) : rng_in(&r, 1, 3000), n = rng_in(&r, 30, len > 300 ? 60 : 300), step = len + rng_in(&r, 32, 900);
+    m.number[LDG_MODEL_AHEAD] = i % 8 ? rng_in(&r, 1, 200) : 0;
+    for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = i % 2 ? (int64_t)64 << k : (int64_t)64 << (20 + k);
+    ldg_model_use(&m);
+    sample *s = s_contiguous(len, s_elem(LADING_BYTE));
+    if (i % 3 == 2) {
+      int64_t at[300];
+      for (int64_t k = 0, end = 0; k < n; k++) at[k] = end, end += len + rng_in(&r, 32, 900);
+      s = s_hindexed_block(n, 1, at, s);
+    } else s = s_hvector(n, 1, rng_in(&r, 0, 4) ? step : -step, s);
+    if (i % 3 == 1) s = s_hvector(rng_in(&r, 2, 3), 1, n * step + rng_in(&r, 64, 400), s);
+    if (i % 6 == 1) s = s_hvector(2, 1, 3 * n * step + 2000, s);
+    const ldg_plan *p;
+    ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
+    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) ahead += p->one.job[dir].name && !strcmp(p->one.job[dir].name, "ahead");
+    check_moves(s, 1, &r);
+    check_strategies(s, rng_in(&r, 1, 2), &r);
+    sample_free(s);
+  }
+  ck_assert_int_gt(ahead, 40);
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* Two kernels that take their time, and how often each did. */
+static int took[2], spins[2];
+static void spin(int which) {
+  for (volatile int i = 0; i < spins[which]; i++) ;
+  took[which]++;
+}
+static void plain_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)j, (void)s, (void)d, (void)i0, (void)n, spin(0); }
+static void asking_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)j, (void)s, (void)d, (void)i0, (void)n, spin(1); }
+
+/* Whichever is faster runs most of the calls, also when that changes; parts of few lines are not timed. */
+START_TEST(faster_kernel_runs) {
+  ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 1000, 320, 8 } } } };
+  ldg_job plain = { .run = plain_kernel };
+  if (ldg_cpu_ticks() == 0) return;
+  ldg_ahead_prepare(&j, &plain, asking_kernel);
+  for (int turn = 0; turn < 4; turn++) {
+    const int fast = turn % 2;
+    spins[fast] = 400, spins[!fast] = 8000;
+    for (int i = 0; i < 1500; i++) j.run(&j, NULL, NULL, 0, 1000);
+    took[0] = took[1] = 0;
+    for (int i = 0; i < 1000; i++) j.run(&j, NULL, NULL, 0, 1000);
+    ck_assert_int_gt(took[fast], 900);
+    ck_assert_int_eq(took[0] + took[1], 1000);
+    ck_assert_int_gt(took[!fast], 0); /* it is not forgotten */
+    took[0] = took[1] = 0;
+    for (int i = 0; i < 1000; i++) j.run(&j, NULL, NULL, 0, 100);
+    ck_assert_int_eq(took[fast], 1000);
+  }
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs);
+}
