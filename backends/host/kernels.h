@@ -20,7 +20,7 @@
 #define LDG_HEAD_CALL (-1)
 #define LDG_HEAD_STREAM (-2)
 enum { LDG_FEW_READ, LDG_FEW_WRITTEN }; /* of job->own of a transpose: lines of its far sides to be on their way at once; 0: any number */
-#define LDG_FEW_NEAR 256       /* so many lines of one set or a few come from the second-level cache: of those twice as many */
+#define LDG_FEW_NEAR 256       /* so many lines of few sets come from the second-level cache: then twice as many; of half as many written ones four times */
 #define LDG_TRANSPOSE_PANEL 64 /* rows of a transpose panel: as many pages as the smallest first-level TLB holds */
 
 #if defined(__has_builtin)
