@@ -61,6 +61,26 @@ START_TEST(regular_shapes) {
 }
 END_TEST
 
+/* Ranges of matrices, moved by columns: few of them, so that parts of squares and single elements are left, with lines that meet and with
+ * others, in groups of any size. */
+START_TEST(few_columns) {
+  static const int64_t width[] = { 1, 2, 4, 8, 12, 16, 24, 32 };
+  rng r = rng_of(41);
+  ldg_model m = ldg_model_builtin();
+  for (int i = 0; i < 160; i++) {
+    const int64_t w = width[i % 8], rows = rng_in(&r, 17, 70), columns = rng_in(&r, 1, i / 8 % 2 ? 9 : 16 + 64 / w);
+    const int64_t stride = rng_in(&r, 0, 1) ? (int64_t)1 << rng_in(&r, 10, 12) : columns * w + rng_in(&r, 0, 100);
+    m.number[LDG_MODEL_MEET] = rng_in(&r, 0, 5);
+    ldg_model_use(&m);
+    sample *s = s_hvector(columns, 1, w, s_hvector(rows, 1, ldg_max(stride, columns * w), s_contiguous(w, s_elem(LADING_BYTE))));
+    check_moves(s, 1, &r);
+    check_strategies(s, 1, &r);
+    sample_free(s);
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* Items that interleave: the first few are disjoint, a later one falls onto the blocks of an earlier one. */
 /* Bodies of at most 64 bytes on either side, as shuffles take them: lists of fields, small nests, in loops and alone. */
 static sample *small_body(rng *r) {
@@ -478,6 +498,6 @@ START_TEST(round_trip_in_fragments) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests,
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests,
                     copy_between_partners, copy_between_rows, copy_between_lists, copy_between_list_and_rows, bigger_streams, entries_are_found, far_entries_are_found, columns_outlive_the_model, copy_part_by_part, round_trip_in_fragments);
 }

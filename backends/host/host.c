@@ -83,6 +83,8 @@ static void transpose_prepare(ldg_job *j) {
   int p, q;
   transpose_dims(&j->nest, &p, &q);
   j->aux = (const void *)(uintptr_t)(p + 8 * q);
+  j->own[LDG_FEW_READ] = ldg_paced_read(j->nest.block, j->nest.dim[p].src);
+  j->own[LDG_FEW_WRITTEN] = ldg_paced_written(j->nest.block, j->nest.dim[q].dst);
   j->run = kernels()->transpose[transpose_row(j->nest.block)];
 }
 

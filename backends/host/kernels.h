@@ -19,6 +19,8 @@
 #define LDG_HEAD_LOOP 0        /* long blocks: see table.py */
 #define LDG_HEAD_CALL (-1)
 #define LDG_HEAD_STREAM (-2)
+enum { LDG_FEW_READ, LDG_FEW_WRITTEN }; /* of job->own of a transpose: lines of its far sides to be on their way at once; 0: any number */
+#define LDG_FEW_NEAR 256       /* so many lines of few sets come from the second-level cache: then twice as many; of half as many written ones four times */
 #define LDG_TRANSPOSE_PANEL 64 /* rows of a transpose panel: as many pages as the smallest first-level TLB holds */
 
 #if defined(__has_builtin)
@@ -63,6 +65,13 @@ enum { LDG_SHORT = 0, LDG_LINE = 0 };
 LDG_INLINE void ldg_move_short(char *d, const char *s, int64_t n) { (void)d, (void)s, (void)n; }
 LDG_INLINE void ldg_move_line(char *d, const char *s, int64_t n) { (void)d, (void)s, (void)n; }
 #endif
+
+/* 0, when that byte was read: what depends on it waits for its line. */
+LDG_INLINE int64_t ldg_await(const char *at) {
+  int64_t x = *(const volatile unsigned char *)at;
+  __asm__ volatile("" : "+r"(x)); /* or it would be known to be below 256 */
+  return x >> 8;
+}
 
 typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
 

@@ -2,6 +2,7 @@
  * sets, and a processor that has more of them on their way than a set has ways lets them drive each other out before they were used, or
  * waits for a way. Here a group of them has to be there before the next one is asked for: its place is made to depend on what was read. */
 #include "paced.h"
+#include "kernels.h"
 
 #include "cost.h"
 
@@ -20,13 +21,14 @@ static int64_t sets_of(int64_t stride, int64_t few) {
   const uint64_t power = ((uint64_t)stride & -(uint64_t)stride) | PAGE, least = power & -power;
   return stride == 0 || few * (int64_t)least < PAGE ? 0 : PAGE / (int64_t)least;
 }
-static int64_t sets_read(const ldg_nest *n) { return sets_of(n->dim[0].src, few_read(n->block)); }
-static int64_t sets_written(const ldg_nest *n) { return sets_of(n->dim[0].dst, few_written(n->block)); }
+int64_t ldg_paced_read(int64_t block, int64_t stride) { return sets_of(stride, few_read(block)) * ldg_model_count(LDG_MODEL_MEET); }
+int64_t ldg_paced_written(int64_t block, int64_t stride) { return sets_of(stride, few_written(block)) * ldg_model_count(LDG_MODEL_MEET); }
 
-/* Blocks of a group; 0: there is no need of any. */
+static int64_t group_read(const ldg_nest *n) { return ldg_paced_read(n->block, n->dim[0].src); }
+static int64_t group_written(const ldg_nest *n) { return ldg_paced_written(n->block, n->dim[0].dst); }
 static int64_t group_of(const ldg_nest *n) {
-  const int64_t r = sets_read(n), w = sets_written(n);
-  return (r && w ? ldg_min(r, w) : r + w) * ldg_model_count(LDG_MODEL_MEET);
+  const int64_t r = group_read(n), w = group_written(n);
+  return r && w ? ldg_min(r, w) : r + w;
 }
 
 /* Lines from beyond the second-level cache take so long that as many as possible have to be on their way. */
@@ -39,20 +41,13 @@ const char *ldg_paced_why_not(const ldg_nest *n) {
   return is_far(n) ? "its lines are beyond the second-level cache" : NULL;
 }
 
-/* 0, when that byte was read. */
-static inline int64_t await(const char *at) {
-  int64_t x = *(const volatile unsigned char *)at;
-  __asm__ volatile("" : "+r"(x)); /* or it would be known to be below 256 */
-  return x >> 8;
-}
-
 /* Of what is read, the last line has to have come; of what is written, the first of the group that follows. */
 static void column(const ldg_job *j, const paced *p, const char *src, char *dst, int64_t n) {
   const ldg_dim *d = &j->nest.dim[0];
   for (; n > p->group; n -= p->group) {
     p->kernel(j, src, dst, 0, p->group);
     src += p->group * d->src, dst += p->group * d->dst;
-    const int64_t none = (p->reads ? await(src - d->src) : 0) + (p->writes ? await(dst) : 0);
+    const int64_t none = (p->reads ? ldg_await(src - d->src) : 0) + (p->writes ? ldg_await(dst) : 0);
     src += none, dst += none;
   }
   p->kernel(j, src, dst, 0, n);
@@ -72,6 +67,6 @@ static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_
 
 void ldg_paced_prepare(ldg_job *j, ldg_run *kernel) {
   /* At least 1: the model may be another one by now than it was when this was chosen. */
-  *(paced *)(void *)j->own = (paced){ kernel, ldg_max(group_of(&j->nest), 1), sets_read(&j->nest) != 0, sets_written(&j->nest) != 0 };
+  *(paced *)(void *)j->own = (paced){ kernel, ldg_max(group_of(&j->nest), 1), group_read(&j->nest) != 0, group_written(&j->nest) != 0 };
   j->run = run;
 }
