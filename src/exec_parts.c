@@ -43,8 +43,16 @@ static bool opens(const ldg_rep *r) {
   return r->runs > 1 && r->size / r->n >= PART_MIN && !ldg_nest_of(r, &n);
 }
 
+/* Entries of blocks apart from each other, any number in each. */
+static bool is_rows(const ldg_rep *r) { return r->kind == LDG_BLOCKS && r->cnt && r->child->kind == LDG_BYTES && r->stride != r->child->size; }
+
+/* As far as rows that may be zipped as they are. */
 static void open_at(part *p, const ldg_rep *root, const ldg_plan *plan, int64_t byte) {
   p->rep = root, p->step = &plan->one, p->off = 0, p->lo = 0, p->hi = root->size;
+  while (opens(p->rep) && !is_rows(p->rep)) step_in(p, byte);
+}
+
+static void open_fully(part *p, int64_t byte) {
   while (opens(p->rep)) step_in(p, byte);
 }
 
@@ -197,6 +205,14 @@ static void move_part(move *m, const part *a, const part *b, int64_t lo, int64_t
   else move_tiled(m, a, b, lo, hi);
 }
 
+/* Rows of blocks of one length on both sides, which would be opened on one at least: to zip a row takes some 20 ns, to look at an entry by
+ * itself 100. */
+static bool are_rows(const part *a, const part *b) {
+  const ldg_rep *x = a->rep, *y = b->rep;
+  const bool ax = is_rows(x), by = is_rows(y);
+  return ((ax && opens(x)) || (by && opens(y))) && (ax || is_row(a)) && (by || is_row(b)) && x->child->size == y->child->size;
+}
+
 /* Surely zipped: then parts that follow each other are so together, which saves plans. */
 static bool only_zips(const part *a, const part *b) {
   return a->rep->runs > 1 && b->rep->runs > 1 && a->lo != b->lo && zips(a->rep, b->rep);
@@ -209,8 +225,10 @@ static void by_parts(move *m, int64_t lo, int64_t hi) {
   for (int64_t end; lo < hi; lo = end) {
     if (lo >= a.hi) open_at(&a, &m->sr, m->sp, lo);
     if (lo >= b.hi) open_at(&b, &m->dr, m->dp, lo);
+    const bool rows = are_rows(&a, &b);
+    if (!rows) open_fully(&a, lo), open_fully(&b, lo);
     end = ldg_min(hi, ldg_min(a.hi, b.hi));
-    if (only_zips(&a, &b)) continue;
+    if (rows || only_zips(&a, &b)) continue;
     zip(m, done, lo);
     move_part(m, &a, &b, lo, end);
     done = end;

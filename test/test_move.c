@@ -300,6 +300,34 @@ START_TEST(copy_between_rows) {
 }
 END_TEST
 
+/* Entries of some KiB, each a row of blocks apart from each other, some of one block or none: onto entries of the same numbers or of other
+ * ones, onto rows, onto blocks of another length, in a record or by themselves; also onto each other. */
+static sample *entries_of_rows(rng *r, int64_t block, const int64_t *len, int64_t n) {
+  int64_t at[12];
+  for (int64_t i = 0, end = 0; i < n; i++) at[i] = end + rng_in(r, 0, 900) - 300 * (rng_in(r, 0, 9) == 0), end = at[i] + len[i] * (block + 40);
+  sample *s = s_hindexed(n, len, at, s_resized(s_contiguous(block, s_elem(LADING_BYTE)), 0, block + rng_in(r, -1, 9) * 5));
+  return rng_in(r, 0, 2) ? s : S_STRUCT(2, LIST(rng_in(r, 1, 3000), 1), LIST(0, 4000), s_elem(LADING_CHAR), s);
+}
+
+START_TEST(copy_between_entries_of_rows) {
+  rng r = rng_of(34);
+  for (int i = 0; i < 120; i++) {
+    const int64_t block = rng_in(&r, 0, 3) ? rng_in(&r, 100, 1200) : 8 * rng_in(&r, 1, 4), n = rng_in(&r, 2, 12);
+    int64_t len[12], all = 0;
+    for (int64_t k = 0; k < n; k++) len[k] = rng_in(&r, 0, 3) ? rng_in(&r, 2, 9000 / block + 3) : rng_in(&r, 0, 1), all += len[k];
+    sample *a = entries_of_rows(&r, block, len, n), *rows = s_hvector(all + 3, 1, block + rng_in(&r, 1, 99), s_contiguous(block, s_elem(LADING_BYTE)));
+    if (i % 3 == 0) len[rng_in(&r, 0, n - 1)] += rng_in(&r, 1, 3);
+    sample *b = entries_of_rows(&r, i % 7 ? block : 2 * block, len, n);
+    check_copy(a, rng_in(&r, 1, 2), b, rng_in(&r, 1, 2), &r);
+    check_copy(a, 1, rows, 1, &r);
+    check_copy(rows, 1, b, 1, &r);
+    sample_free(a);
+    sample_free(b);
+    sample_free(rows);
+  }
+}
+END_TEST
+
 /* A few bigger ones, so that tiles and unrolled bodies turn over: 1 to 3 MB through the API, ends ragged. */
 START_TEST(bigger_streams) {
   rng r = rng_of(17);
@@ -498,6 +526,6 @@ START_TEST(round_trip_in_fragments) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests,
-                    copy_between_partners, copy_between_rows, copy_between_lists, copy_between_list_and_rows, bigger_streams, entries_are_found, far_entries_are_found, columns_outlive_the_model, copy_part_by_part, round_trip_in_fragments);
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
+                    copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, bigger_streams, entries_are_found, far_entries_are_found, columns_outlive_the_model, copy_part_by_part, round_trip_in_fragments);
 }

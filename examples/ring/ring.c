@@ -1,7 +1,7 @@
-/* ring [--check | --same] [PROCESSES]: exchanges messages of known shapes around a ring of processes, in five ways, checks every byte,
+/* ring [--check | --same] [--only=WORD] [PROCESSES]: exchanges messages of known shapes around a ring of processes, in five ways, checks every byte,
  * and prints what each way took; then the same for sums over all processes. --check: smaller messages, no table, and memory between
  * the blocks is checked too. --same: senders do not write their messages anew before each exchange, so that receivers may find them in
- * their own caches.
+ * their own caches. --only: those workloads that have the word in their names.
  *
  * An exchange alone is what benchmarks of MPI time, and what the first ratio is of. It favours the direct ways: their receivers take the
  * sender's own lines, and the sender has to take them back when it writes its next message, while a staged exchange has all of its
@@ -19,7 +19,7 @@ enum { POISON = 0xA5, LINE = 64 };
  * marked in the table. */
 enum { TURN = 4, SAMPLES = 400, FEW = 12, SECONDS = 1, PATIENCE = 10 };
 
-typedef struct options { bool check, same; int size; } options;
+typedef struct options { bool check, same; const char *only; int size; } options;
 
 /* ---- contents: a byte of a process says whose and where it is ---- */
 
@@ -219,11 +219,16 @@ static void print_head(const world *w, const options *o) {
   printf("--------:|------:|------:|------:|------:|------:|------:|-------:|-------:|\n");
 }
 
-static void one(world *w, int i, const options *o, times *t) {
+/* False: not asked for. */
+static bool one(world *w, int i, const options *o, times *t) {
   const bool check = o->check;
   workload load;
   job j;
   world_check(w, "types", workload_make(i, check, &load));
+  if (o->only && !strstr(load.name, o->only)) {
+    workload_free(&load);
+    return false;
+  }
   if (load.bytes > STAGE_MAX) world_fail(w, "a message is longer than the staging buffer", LADING_ERR_RANGE);
   job_begin(w, &j, &load);
   fill(w, &j);
@@ -238,6 +243,7 @@ static void one(world *w, int i, const options *o, times *t) {
   if (j.repeat > 40) world_fail(w, "a repeated offer is longer than 40 bytes", LADING_ERR_RANGE);
   job_end(w, &j);
   workload_free(&load);
+  return true;
 }
 
 static int body(world *w, void *arg) {
@@ -245,10 +251,11 @@ static int body(world *w, void *arg) {
   static times t;
   const bool cma = exchange_has_cma(w);
   if (w->rank == 0 && !o->check) print_head(w, o);
-  for (int i = 0; i < workload_count(o->check); i++) one(w, i, o, &t);
+  int done = 0;
+  for (int i = 0; i < workload_count(o->check); i++) done += one(w, i, o, &t);
   const int sums = allreduce_all(w, o->check);
   const char *skipped = cma ? "" : "; cma SKIPPED: not allowed here";
-  if (w->rank == 0 && o->check) printf("ring: ok, %d workloads, %d allreduces, %d processes%s\n", workload_count(true), sums, w->size, skipped);
+  if (w->rank == 0 && o->check) printf("ring: ok, %d workloads, %d allreduces, %d processes%s\n", done, sums, w->size, skipped);
   return 0;
 }
 
@@ -257,9 +264,10 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     if (!strcmp(argv[i], "--check")) o.check = true;
     else if (!strcmp(argv[i], "--same")) o.same = true;
+    else if (!strncmp(argv[i], "--only=", 7)) o.only = argv[i] + 7;
     else o.size = atoi(argv[i]);
   }
   if (o.size >= 2 && o.size <= RANKS_MAX) return world_run(o.size, body, &o);
-  fprintf(stderr, "usage: ring [--check | --same] [PROCESSES], 2 to %d of them\n", RANKS_MAX);
+  fprintf(stderr, "usage: ring [--check | --same] [--only=WORD] [PROCESSES], 2 to %d of them\n", RANKS_MAX);
   return 2;
 }
