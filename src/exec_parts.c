@@ -9,7 +9,7 @@
 enum { PART_MIN = 1024 };  /* bytes: smaller entries are not worth to be looked at one by one, since each takes up to 200 ns */
 /* Bytes of a tile: a large one spares work at its ends, where a list is searched; a small one is on the stack, for little, and for when
  * there is no memory. */
-enum { TILE = 64 << 10, SMALL_TILE = 4 << 10, NEAR_TILE = 8 << 10, LINE = 64 };  /* at a line: 2 to 5 % faster than anywhere */
+enum { TILE = 64 << 10, SMALL_TILE = 4 << 10, NEAR_TILE = 8 << 10, ROW_TILE = 6 << 10, LINE = 64 };  /* at a line: 2 to 5 % faster than anywhere */
 /* Bytes up to which the plans that there are pack and unpack sooner than a plan for both sides is made, which takes 150 to 400 ns. */
 enum { PLANNED_FROM = 12 << 10 };
 /* What finding a piece, or a row of pieces of one length, has to be worth: it takes 3 or 15 ns, a plan 1 to 2 ns a piece. */
@@ -103,10 +103,36 @@ static int64_t entries_through_tile(const move *m, const part *p, int dir, int64
   return lo;
 }
 
-/* Long rows of blocks next to each other: a place in them is found by division, and a tile of the first cache is enough. */
+/* Long rows of short blocks next to each other: a place in them is found by division, and a tile of the first cache is enough. */
 static bool is_near(const ldg_rep *r) {
   while (r->kind == LDG_REPEAT && r->child->kind == LDG_REPEAT) r = r->child;
   return r->kind == LDG_REPEAT && r->child->kind == LDG_BYTES && r->n >= ROW_MIN && r->stride < 4 * LINE && r->stride > -4 * LINE;
+}
+
+/* A list of blocks of one length whose offsets the plan has in 4 bytes. */
+static bool is_short_list(const part *p) {
+  return p->rep->kind == LDG_BLOCKS && !p->rep->psum && p->rep->child->kind == LDG_BYTES && p->step && p->step->rep == p->rep && p->step->at4;
+}
+
+static int64_t block_of(const ldg_rep *r) {
+  while (r->kind != LDG_BYTES) r = r->child;
+  return r->size;
+}
+
+/* The least stretch of the stream that is whole blocks on both sides. */
+static int64_t period_of(int64_t x, int64_t y) {
+  int64_t a = x, b = y;
+  for (int64_t rest; b; a = b, b = rest) rest = a % b;
+  return x / a * y;
+}
+
+/* Bytes of a tile. Of the first cache, where both sides find their places by division; whole blocks of both, where that is not too many. Of
+ * two lists it is the places that take the time, and large tiles have fewer ends. */
+static int64_t tile_of(const part *a, const part *b) {
+  const bool x = is_near(a->rep), y = is_near(b->rep);
+  if (!(x && (y || is_short_list(b))) && !(y && is_short_list(a))) return TILE;
+  const int64_t p = period_of(block_of(a->rep), block_of(b->rep));
+  return a->lo == b->lo && p <= ROW_TILE ? ROW_TILE / p * p : x && y ? NEAR_TILE : TILE;
 }
 
 /* Of the entry that has the byte. */
@@ -115,7 +141,7 @@ static int64_t entry_end(const part *p, int64_t byte) { return p->lo + p->rep->p
 /* What is neither one nest nor zipped: through a tile, where one side is a list by its entries, and by itself what they leave. */
 static void move_tiled(const move *m, const part *a, const part *b, int64_t lo, int64_t hi) {
   const bool from = has_entries(a);
-  if (!from && !has_entries(b)) through_tile(m->sp, m->src, m->dp, m->dst, lo, hi, is_near(a->rep) && is_near(b->rep) ? NEAR_TILE : TILE);
+  if (!from && !has_entries(b)) through_tile(m->sp, m->src, m->dp, m->dst, lo, hi, tile_of(a, b));
   else
     for (int64_t end; (lo = entries_through_tile(m, from ? a : b, from ? LDG_PACK : LDG_UNPACK, lo, hi)) < hi; lo = end) {
       end = ldg_min(hi, entry_end(from ? a : b, lo));
@@ -131,11 +157,6 @@ static void move_lists(const move *m, const part *a, const part *b, int64_t lo, 
     through_tile(m->sp, m->src, m->dp, m->dst, lo, end, TILE);
     lo = end;
   }
-}
-
-/* A list of blocks of one length whose offsets the plan has in 4 bytes. */
-static bool is_short_list(const part *p) {
-  return p->rep->kind == LDG_BLOCKS && !p->rep->psum && p->rep->child->kind == LDG_BYTES && p->step && p->step->rep == p->rep && p->step->at4;
 }
 
 static bool is_row(const part *p) { return p->rep->kind == LDG_REPEAT && p->rep->child->kind == LDG_BYTES; }
@@ -168,6 +189,20 @@ static int64_t move_entries(const part *a, const part *b, const char *src, const
   return lo + n * each;
 }
 
+/* Listed on both sides, and blocks of one are a few of the other's. */
+static bool are_split(const part *a, const part *b) {
+  if (a->lo != b->lo || !is_short_list(a) || !is_short_list(b)) return false;
+  const int64_t x = a->rep->child->size, y = b->rep->child->size, least = ldg_min(x, y), most = ldg_max(x, y);
+  return least < most && most % least == 0 && most / least < MANY_LISTED;
+}
+
+/* As move_entries. */
+static int64_t move_split(const part *a, const part *b, const char *src, const char *dst, int64_t lo, int64_t hi) {
+  const int64_t x = a->rep->child->size, y = b->rep->child->size, most = ldg_max(x, y), n = hi / most - lo / most;
+  const ldg_lists l = { src, (char *)(uintptr_t)dst, a->step->at4 + lo / x, b->step->at4 + lo / y };
+  return lo % most || !ldg_exec_lists(&l, x, y, n) ? lo : lo + n * most;
+}
+
 /* Mean bytes of a run, negative where it is one of few in a row: then finding it takes as long as to move many. */
 static int64_t piece_of(const ldg_rep *r) {
   const int64_t mean = r->size / r->runs;
@@ -196,6 +231,7 @@ static void move_part(move *m, const part *a, const part *b, int64_t lo, int64_t
   const char *src = ldg_at(m->src->base, a->off), *dst = ldg_at(m->dst->base, b->off);
   const ldg_side s = { a->rep, 1, 0, src }, d = { b->rep, 1, 0, dst };
   if (are_entries(a, b)) lo = a->lo + move_entries(a, b, src, dst, lo - a->lo, hi - a->lo);
+  else if (are_split(a, b)) lo = a->lo + move_split(a, b, src, dst, lo - a->lo, hi - a->lo);
   if (lo == hi) return;
   if (a->rep->runs == 1) ldg_exec(m->dp, m->dst->count, LDG_UNPACK, m->dst->base, ldg_at(src, a->rep->first + lo - a->lo), lo, hi);
   else if (b->rep->runs == 1) ldg_exec(m->sp, m->src->count, LDG_PACK, m->src->base, ldg_at(dst, b->rep->first + lo - b->lo), lo, hi);

@@ -27,6 +27,11 @@ bool ldg_exec_is_list(const ldg_rep *r);
 /* Of two such lists, from lo on as long as their blocks coincide in the stream; how far that was, at most hi. */
 int64_t ldg_exec_zip_alike(const ldg_rep *sr, const char *src, const ldg_rep *dr, const char *dst, int64_t lo, int64_t hi);
 
+/* Blocks of one length on either side, listed on both. */
+typedef struct ldg_lists { const char *src; char *dst; const int32_t *from, *to; } ldg_lists;
+/* The first n of the longer blocks, each of which is a whole number of the shorter ones. False: there is no loop for that length. */
+bool ldg_exec_lists(const ldg_lists *l, int64_t src_block, int64_t dst_block, int64_t n);
+
 /* Iterations [i0, i0 + n) of a nest, as ldg_run does it. */
 void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n);
 

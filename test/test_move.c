@@ -483,6 +483,30 @@ START_TEST(copy_between_list_and_rows) {
 }
 END_TEST
 
+/* Lists of blocks of one length on one side or both, one length a few times the other or not, and rows; tiles of whole blocks turn over. */
+START_TEST(copy_between_lengths) {
+  static const int64_t pieces[] = { 1, 2, 3, 4, 8, 12, 16, 24, 32, 40 };
+  enum { N = 540 };
+  rng r = rng_of(35);
+  for (int i = 0; i < 150; i++) {
+    const int64_t piece = pieces[rng_in(&r, 0, COUNT_OF(pieces) - 1)], times = rng_in(&r, 2, 9), n = rng_in(&r, 40, N / times);
+    const int64_t block[2] = { piece * times, i % 3 ? piece : piece * rng_in(&r, 2, 9) };
+    sample *s[2];
+    for (int k = 0; k < 2; k++) {
+      int64_t at[N + 1];
+      const int64_t all = n * block[0] / block[k] + rng_in(&r, 0, 1), room = rng_in(&r, 0, 3) ? 2 * all : all / 2;
+      for (int64_t e = 0; e < all; e++) at[e] = block[k] * rng_in(&r, 0, room);
+      if (i % 4 == 3 && k == i / 4 % 2) s[k] = s_hvector(all, 1, block[k] + rng_in(&r, 1, 9), s_contiguous(block[k], s_elem(LADING_BYTE)));
+      else s[k] = s_hindexed_block(all, block[k], at, s_elem(LADING_BYTE));
+    }
+    if (i % 5 == 4) for (int k = 0; k < 2; k++) s[k] = S_STRUCT(2, LIST(2000, 1), LIST(0, 3000), s_elem(LADING_CHAR), s[k]);
+    const int way = (int)rng_in(&r, 0, 1);
+    check_copy(s[way], rng_in(&r, 1, 2), s[!way], rng_in(&r, 1, 2), &r);
+    for (int k = 0; k < 2; k++) sample_free(s[k]);
+  }
+}
+END_TEST
+
 START_TEST(copy_part_by_part) {
   rng r = rng_of(28);
   for (int i = 0; i < 60; i++) {
@@ -527,5 +551,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
-                    copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, bigger_streams, entries_are_found, far_entries_are_found, columns_outlive_the_model, copy_part_by_part, round_trip_in_fragments);
+                    copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, copy_between_lengths, bigger_streams, entries_are_found, far_entries_are_found, columns_outlive_the_model, copy_part_by_part, round_trip_in_fragments);
 }

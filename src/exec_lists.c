@@ -1,0 +1,44 @@
+/* From listed places to listed places, where a block of one side is a few of the other's: each longer one piece by piece, in stream order.
+ * Packed and unpacked, all would be stored and loaded once more. To prefetch gains nothing here, also where lists go beyond the caches. */
+#include "exec_range.h"
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll_count(2)")
+#else
+#define UNROLL _Pragma("GCC unroll 2")
+#endif
+#define INLINE static inline __attribute__((always_inline)) /* with the piece, and which side is split, as constants */
+
+/* n longer blocks of m pieces. */
+INLINE bool blocks(const ldg_lists *l, bool splits, int64_t piece, int64_t n, int64_t m) {
+  const char *src = l->src;
+  char *dst = l->dst;
+  const int32_t *each = splits ? l->from : l->to, *list = splits ? l->to : l->from;
+  for (; n > 0; n--, each++, list += m) {
+    UNROLL
+    for (int64_t k = 0; k < m; k++) {
+      if (splits) memcpy(dst + list[k], src + *each + k * piece, (size_t)piece);
+      else memcpy(dst + *each + k * piece, src + list[k], (size_t)piece);
+    }
+  }
+  return true;
+}
+
+INLINE bool by_width(const ldg_lists *l, bool splits, int64_t piece, int64_t n, int64_t m) {
+  switch (piece) {
+  case 1: return blocks(l, splits, 1, n, m);
+  case 2: return blocks(l, splits, 2, n, m);
+  case 4: return blocks(l, splits, 4, n, m);
+  case 8: return blocks(l, splits, 8, n, m);
+  case 12: return blocks(l, splits, 12, n, m);
+  case 16: return blocks(l, splits, 16, n, m);
+  case 24: return blocks(l, splits, 24, n, m);
+  case 32: return blocks(l, splits, 32, n, m);
+  default: return false;
+  }
+}
+
+bool ldg_exec_lists(const ldg_lists *l, int64_t src_block, int64_t dst_block, int64_t n) {
+  if (src_block > dst_block) return by_width(l, true, dst_block, n, src_block / dst_block);
+  return by_width(l, false, src_block, n, dst_block / src_block);
+}
