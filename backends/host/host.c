@@ -86,11 +86,12 @@ static void transpose_prepare(ldg_job *j) {
 }
 
 /* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches. */
-static void long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static int long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_long *l = (const ldg_long *)(const void *)j->own;
   int64_t all;
-  if (!__builtin_mul_overflow(l->each, n, &all) && all < l->stream) l->near(j, src, dst, i0, n);
-  else l->far(j, src, dst, i0, n), LDG_STREAM_FENCE();
+  if (!__builtin_mul_overflow(l->each, n, &all) && all < l->stream) return l->near(j, src, dst, i0, n);
+  l->far(j, src, dst, i0, n), LDG_STREAM_FENCE();
+  return LADING_OK;
 }
 enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1 };
 _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blocks go by fits into a job");
