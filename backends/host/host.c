@@ -189,10 +189,14 @@ static double shuffle_cost(const ldg_nest *n) {
   return ldg_cost_shuffle(n, (int)w.inside, (int)w.times);
 }
 _Static_assert(sizeof(ldg_shuffle) <= sizeof ((ldg_job *)NULL)->own, "what a shuffle goes by fits into a job");
+/* Half the register takes less of the few cycles that a small call has. */
+static bool is_once(const ldg_nest *n, const ldg_shuffle *w) {
+  return n->at && w->inside == n->nd && shuffle_lanes() == LDG_LANES_OF_1 && (w->load | w->store) <= UINT32_MAX;
+}
 static void shuffle_prepare(ldg_job *j) {
   ldg_shuffle *w = (ldg_shuffle *)(void *)j->own;
   shuffle_of(&j->nest, w);
-  j->run = kernels()->shuffle[shuffle_lanes()];
+  j->run = is_once(&j->nest, w) ? kernels()->once : kernels()->shuffle[shuffle_lanes()];
   if (!j->nest.at) return;
   ldg_job part = *j;
   (j->nest.psum ? varlist_prepare : list_prepare)(&part);
