@@ -30,8 +30,8 @@
 #define LDG_HAVE_SHUFFLE 0
 #endif
 
-/* The widest register of a level; four of them are loaded before the first is stored. A load that follows a store to the same place of
- * another page waits for it, and where rows lie that way each of them would: a fifth of the time. */
+/* 256 bytes by the widest registers of a level, some of which are loaded before the first is stored. A load that follows a store to the
+ * same place of another page waits for it, and where rows lie that way each of them would: a fifth of the time. */
 #if defined(__AVX512F__)
 #define LDG_REGISTER 64
 #elif defined(__AVX__)
@@ -39,13 +39,17 @@
 #else
 #define LDG_REGISTER 16
 #endif
-LDG_INLINE void ldg_move_four(char *restrict d, const char *restrict s) {
+enum { LDG_TOGETHER = LDG_REGISTER == 16 ? 8 : 4 };
+LDG_INLINE void ldg_move_256(char *restrict d, const char *restrict s) {
   typedef uint64_t wide __attribute__((vector_size(LDG_REGISTER)));
-  wide x[4];
+  wide x[LDG_TOGETHER];
   LDG_UNROLL
-  for (int i = 0; i < 4; i++) __builtin_memcpy(&x[i], s + i * LDG_REGISTER, LDG_REGISTER);
-  LDG_UNROLL
-  for (int i = 0; i < 4; i++) __builtin_memcpy(d + i * LDG_REGISTER, &x[i], LDG_REGISTER);
+  for (int at = 0; at < 256; at += LDG_TOGETHER * LDG_REGISTER) {
+    LDG_UNROLL
+    for (int i = 0; i < LDG_TOGETHER; i++) __builtin_memcpy(&x[i], s + at + i * LDG_REGISTER, LDG_REGISTER);
+    LDG_UNROLL
+    for (int i = 0; i < LDG_TOGETHER; i++) __builtin_memcpy(d + at + i * LDG_REGISTER, &x[i], LDG_REGISTER);
+  }
 }
 
 /* 64 bytes to an aligned line, past the caches; the fence orders them before what follows. */
