@@ -15,8 +15,9 @@
 
 typedef struct ldg_job ldg_job;
 /* Runs n iterations of the outermost dim from i0 on. If it is strided, src and dst are the places of iteration i0, which is
- * not used; if it is the list, they are the origins of both sides, and i0 indexes the list. */
-typedef void ldg_run(const ldg_job *job, const char *src, char *dst, int64_t i0, int64_t n);
+ * not used; if it is the list, they are the origins of both sides, and i0 indexes the list. Says LADING_OK, so that who was asked to move
+ * ends by going there. */
+typedef int ldg_run(const ldg_job *job, const char *src, char *dst, int64_t i0, int64_t n);
 struct ldg_job {
   ldg_run *run;
   const char *name;      /* of the strategy */

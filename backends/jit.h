@@ -28,8 +28,8 @@ typedef struct ldg_shape {
 } ldg_shape;
 
 /* n iterations from src to dst: moves, or destination elements become how(source, destination). Iteration i of a listed side is at at[i],
- * and its stride means nothing; no other kernel looks at `at`. */
-typedef void ldg_kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride, const int32_t *at);
+ * and its stride means nothing; no other kernel looks at `at`. Says LADING_OK, as ldg_run. */
+typedef int ldg_kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride, const int32_t *at);
 
 typedef struct ldg_slot {
   _Atomic(ldg_kernel *) kernel;  /* acquire; NULL: none yet, or none that is better */

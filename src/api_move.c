@@ -16,48 +16,45 @@ static __attribute__((noinline)) int move_first(const lading_type *t, int64_t co
   return ldg_exec(p, count, dir, mem, packed, lo, hi);
 }
 
-/* Segments of a few KiB: every function that is entered and left takes a line of stack from them in the first-level cache. So this one
- * ends with a call, rather than after one, and is there for each direction. */
-INLINE int move_part(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
+/* A whole message of a committed type, of one item, and of some where there is no more to think about. */
+static inline bool is_one(const ldg_plan *p, int64_t count, int64_t lo, int64_t hi) { return ((count ^ 1) | lo | (hi ^ p->size)) == 0; }
+static inline bool is_many(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi) {
+  return count > 1 && count <= p->easy[dir] && ((hi ^ count * p->size) | lo) == 0 && hi != 0;
+}
+
+/* What runs it, *n iterations of it; NULL where there is more to think about. */
+static inline const ldg_job *whole_message(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi, int64_t *n) {
+  if (!p) return NULL;
+  if (is_one(p, count, lo, hi)) return *n = p->one.n, &p->one.job[dir];
+  return is_many(p, count, dir, lo, hi) ? *n = count * p->per, &p->many.job[dir] : NULL;
+}
+
+/* `at` is the place of the items, moved by where the plan has them. Whoever returns this goes there, and does not come back. */
+INLINE int run(const ldg_job *j, int dir, const char *at, const void *packed, int64_t n) {
+  return dir == LDG_PACK ? j->run(j, at, (char *)(uintptr_t)packed, 0, n) : j->run(j, packed, (char *)(uintptr_t)at, 0, n);
+}
+
+/* All but one item. Segments of a few KiB: every function that is entered and left takes a line of stack from them in the first-level
+ * cache. So this one ends with a call, rather than after one, and is there for each direction. */
+INLINE int move_more(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
+  if (p && is_many(p, count, dir, lo, hi)) return run(&p->many.job[dir], dir, ldg_at(mem, p->at), packed, count * p->per);
   if (!p || count < 0 || count > p->easy[LDG_PACK]) return move_first(t, count, dir, mem, packed, lo, hi);
   if (lo < 0 || lo > hi || hi > count * p->size) return LADING_ERR_RANGE;
   return ldg_exec(p, count, dir, mem, packed, lo, hi);
 }
-static __attribute__((noinline)) int pack_part(const lading_type *t, int64_t count, const void *mem, const void *packed, int64_t lo, int64_t hi) {
-  return move_part(t, count, LDG_PACK, mem, packed, lo, hi);
+static __attribute__((noinline)) int pack_more(const lading_type *t, int64_t count, const void *mem, const void *packed, int64_t lo, int64_t hi) {
+  return move_more(t, count, LDG_PACK, mem, packed, lo, hi);
 }
-static __attribute__((noinline)) int unpack_part(const lading_type *t, int64_t count, const void *mem, const void *packed, int64_t lo, int64_t hi) {
-  return move_part(t, count, LDG_UNPACK, mem, packed, lo, hi);
-}
-
-/* What runs a whole message of a committed type, *n iterations of it; NULL where there is more to think about. */
-static inline const ldg_job *whole_message(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi, int64_t *n) {
-  if (!p || lo != 0 || hi <= 0) return NULL;
-  if (count == 1) return *n = p->one.n, hi == p->size ? &p->one.job[dir] : NULL;
-  if (count < 1 || count > p->easy[dir] || hi != count * p->size) return NULL;
-  return *n = count * p->per, &p->many.job[dir];
+static __attribute__((noinline)) int unpack_more(const lading_type *t, int64_t count, const void *mem, const void *packed, int64_t lo, int64_t hi) {
+  return move_more(t, count, LDG_UNPACK, mem, packed, lo, hi);
 }
 
-/* One item: nothing to multiply, and no jump on the way. */
-static inline bool is_one_item(const ldg_plan *p, int64_t count, int64_t lo, int64_t hi) {
-  return __builtin_expect(p && count == 1 && lo == 0 && hi > 0 && hi == p->size, 1);
-}
-
-/* `at` is the place of the items, moved by where the plan has them. */
-INLINE int run(const ldg_job *j, int dir, const char *at, const void *packed, int64_t n) {
-  if (dir == LDG_PACK) j->run(j, at, (char *)(uintptr_t)packed, 0, n);
-  else j->run(j, packed, (char *)(uintptr_t)at, 0, n);
-  return LADING_OK;
-}
-
+/* One item: nothing to multiply, no register to save, and one jump, which is not taken. What an empty item has runs for nothing. */
 INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
-  const ldg_job *j;
-  int64_t n;
-  if (is_one_item(p, count, lo, hi)) return run(&p->one.job[dir], dir, ldg_at(mem, p->at), packed, p->one.n);
-  if ((j = whole_message(p, count, dir, lo, hi, &n))) return run(j, dir, ldg_at(mem, p->at), packed, n);
-  return dir == LDG_PACK ? pack_part(t, count, mem, packed, lo, hi) : unpack_part(t, count, mem, packed, lo, hi);
+  if (__builtin_expect(p && is_one(p, count, lo, hi), 1)) return run(&p->one.job[dir], dir, ldg_at(mem, p->at), packed, p->one.n);
+  return dir == LDG_PACK ? pack_more(t, count, mem, packed, lo, hi) : unpack_more(t, count, mem, packed, lo, hi);
 }
 
 int lading_pack(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi) {

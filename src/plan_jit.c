@@ -31,39 +31,36 @@ static void run_loops(const hot *h, ldg_kernel *k, int d, const char *src, char 
 
 static void look(const ldg_look *l, bool dropped);
 
-static __attribute__((noinline)) void run_otherwise(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static __attribute__((noinline)) int run_otherwise(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
   if (k && n <= h->most && h->loops > 1 && is_enough(h, h->dim[0].n)) {
     run_loops(h, k, h->loops - 1, ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), n);
-    return;
+    return LADING_OK;
   }
   if (!k && ldg_hot_count(&h->hot, h->each ? n * h->each : h->step->size)) ldg_hot_tell(&h->hot, &(const ldg_look){ look, { h, NULL }, { 0 } });
-  h->below(j, src, dst, i0, n);
+  return h->below(j, src, dst, i0, n);
 }
 
 /* The kernel's own loop, or one turn of it for the whole step: a call that passes on what it got, and saves no register for it. */
-static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const hot *h = j->hot;
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
   if (__builtin_expect(k && h->loops <= 1 && n <= h->most, 1)) {
     const int64_t turns = h->loops ? n : n == h->step->n;
-    if (is_enough(h, turns)) {
-      k(ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), turns, h->dim[0].src, h->dim[0].dst, NULL);
-      return;
-    }
+    if (is_enough(h, turns)) return k(ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), turns, h->dim[0].src, h->dim[0].dst, NULL);
   }
-  run_otherwise(j, src, dst, i0, n);
+  return run_otherwise(j, src, dst, i0, n);
 }
 
 /* Entries of a list: their packed places are counted from that of the first of all. */
-static void run_list(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static int run_list(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const hot *h = j->hot;
   const ldg_dim *d = &h->dim[0];
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
   if (__builtin_expect(k && n <= h->most && is_enough(h, n), 1))
-    k(ldg_at(src, h->at[0] + i0 * d->src), ldg_at(dst, h->at[1] + i0 * d->dst), n, d->src, d->dst, h->step->at4 + i0);
-  else run_otherwise(j, src, dst, i0, n);
+    return k(ldg_at(src, h->at[0] + i0 * d->src), ldg_at(dst, h->at[1] + i0 * d->dst), n, d->src, d->dst, h->step->at4 + i0);
+  return run_otherwise(j, src, dst, i0, n);
 }
 
 /* ---- shapes ---- */

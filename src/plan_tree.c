@@ -7,11 +7,11 @@
 /* Directions are compile-time constants. */
 #define INLINE static inline __attribute__((always_inline))
 #define TWO_WAYS(name)                                                                                                  \
-  static void name##_pack(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {                        \
-    name(j, LDG_PACK, src, dst, i0, n);                                                                                 \
+  static int name##_pack(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {                         \
+    return name(j, LDG_PACK, src, dst, i0, n);                                                                          \
   }                                                                                                                     \
-  static void name##_unpack(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {                      \
-    name(j, LDG_UNPACK, src, dst, i0, n);                                                                               \
+  static int name##_unpack(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {                       \
+    return name(j, LDG_UNPACK, src, dst, i0, n);                                                                        \
   }                                                                                                                     \
   static ldg_run *const name##_run[2] = { name##_pack, name##_unpack };
 
@@ -48,7 +48,7 @@ static double farther(double bytes, double part) {
 
 /* ---- loop: the children one after the other ---- */
 
-INLINE void loop(const ldg_job *j, int dir, const char *src, char *dst, int64_t i0, int64_t n) {
+INLINE int loop(const ldg_job *j, int dir, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_step *s = j->aux;
   for (int64_t i = i0; i < i0 + n; i++) {
     const place p = place_of(s, i, i0);
@@ -57,6 +57,7 @@ INLINE void loop(const ldg_job *j, int dir, const char *src, char *dst, int64_t 
     if (p.step) p.step->job[dir].run(&p.step->job[dir], from, to, 0, p.n);
     else memcpy(to, from, (size_t)(p.n * p.rep->size));
   }
+  return LADING_OK;
 }
 TWO_WAYS(loop)
 
@@ -95,7 +96,7 @@ static int loop_prepare(ldg_step *s, int dir, const char *force) {
 
 typedef struct term_jobs { int64_t tile, stride[2]; int n; struct { int64_t src, dst; ldg_job job; } term[]; } term_jobs;
 
-static void terms_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static int terms_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const term_jobs *t = j->aux;
   for (int64_t done = 0; done < n; done += t->tile)
     for (int k = 0; k < t->n; k++) {
@@ -103,6 +104,7 @@ static void terms_run(const ldg_job *j, const char *src, char *dst, int64_t i0, 
       const char *s = ldg_at(src, t->term[k].src + done * t->stride[0]);
       term->run(term, s, ldg_at(dst, t->term[k].dst + done * t->stride[1]), i0 + done, ldg_min(t->tile, n - done));
     }
+  return LADING_OK;
 }
 
 /* A term of the body with the loop of the step around it, memory to packed. False: it does not fit a nest. */
@@ -204,7 +206,7 @@ void ldg_tree_walk(const ldg_rep *r, int dir, const char *mem, const char *packe
   ldg_rep_walk(r, lo, hi, dir == LDG_PACK ? walk_pack_piece : walk_unpack_piece, &w);
 }
 
-INLINE void walk(const ldg_job *j, int dir, const char *src, char *dst, int64_t i0, int64_t n) {
+INLINE int walk(const ldg_job *j, int dir, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_step *s = j->aux;
   const char *mem = dir == LDG_PACK ? src : dst, *packed = dir == LDG_PACK ? dst : src;
   for (int64_t i = i0; i < i0 + n; i++) {
@@ -213,6 +215,7 @@ INLINE void walk(const ldg_job *j, int dir, const char *src, char *dst, int64_t 
     for (int64_t c = 0; c < copies; c++)
       ldg_tree_walk(p.rep, dir, ldg_at(mem, p.mem + c * s->rep->stride), ldg_at(packed, p.packed + c * p.rep->size), 0, p.rep->size);
   }
+  return LADING_OK;
 }
 TWO_WAYS(walk)
 

@@ -149,54 +149,68 @@ END_TEST
 /* ---- the judge ---- */
 
 /* Kernels of one block of 92 bytes, one of them right. */
-static void honest(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+static int honest(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
   (void)at;
   for (int64_t i = 0; i < n; i++) memcpy(dst + i * ds, src + i * ss, 92);
+  return LADING_OK;
 }
-static void swaps_strides(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { honest(src, dst, n, ds, ss, at); }
-static void packs_only(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { (void)ds, honest(src, dst, n, ss, 92, at); }
-static void unpacks_only(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { (void)ss, honest(src, dst, n, 92, ds, at); }
-static void knows_one_stride(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { (void)ds, honest(src, dst, n, ss, ss, at); }
-static void forgets_the_last(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { honest(src, dst, n - (n == 17), ss, ds, at); }
-static void forgets_a_byte(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+static int swaps_strides(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { return honest(src, dst, n, ds, ss, at); }
+static int packs_only(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { return (void)ds, honest(src, dst, n, ss, 92, at); }
+static int unpacks_only(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { return (void)ss, honest(src, dst, n, 92, ds, at); }
+static int knows_one_stride(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { return (void)ds, honest(src, dst, n, ss, ss, at); }
+static int forgets_the_last(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { return honest(src, dst, n - (n == 17), ss, ds, at); }
+static int forgets_a_byte(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
   (void)at;
   for (int64_t i = 0; i < n; i++) memcpy(dst + i * ds, src + i * ss, 91);
+  return LADING_OK;
 }
 
 static volatile char seen;
-static void reads_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+static int reads_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
   honest(src, dst, n, ss, ds, at);
   if (n == 3) seen = src[2 * ss + 92];
+  return LADING_OK;
 }
-static void writes_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+static int writes_beyond(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
   honest(src, dst, n, ss, ds, at);
   if (n == 3) *(volatile char *)(dst - 1) = 0;
+  return LADING_OK;
+}
+
+static int says_no(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+  honest(src, dst, n, ss, ds, at);
+  return n == 5 ? LADING_ERR_ARG : LADING_OK;
 }
 
 /* Kernels that go by a list, of fields of 4 and 9 bytes; two of them right. */
-static void by_list(const char *src, char *dst, int64_t n, const int32_t *from, const int32_t *to, int64_t stride) {
+static int by_list(const char *src, char *dst, int64_t n, const int32_t *from, const int32_t *to, int64_t stride) {
   for (int64_t i = 0; i < n; i++) {
     const char *s = src + (from ? from[i] : i * stride);
     char *d = dst + (to ? to[i] : i * stride);
     memcpy(d, s, 4), memcpy(d + (to ? 8 : 4), s + (from ? 8 : 4), 9);
   }
+  return LADING_OK;
 }
-static void packs_list(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { (void)ss, by_list(src, dst, n, at, NULL, ds); }
-static void unpacks_list(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { (void)ds, by_list(src, dst, n, NULL, at, ss); }
-static void reads_a_list_too_far(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+static int packs_list(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { return (void)ss, by_list(src, dst, n, at, NULL, ds); }
+static int unpacks_list(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) { return (void)ds, by_list(src, dst, n, NULL, at, ss); }
+static int reads_a_list_too_far(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
   unpacks_list(src, dst, n, ss, ds, at);
   if (n == 19) seen = (char)at[n];
+  return LADING_OK;
 }
-static void goes_backwards(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+static int goes_backwards(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
   for (int64_t i = n - 1; i >= 0; i--) unpacks_list(src + i * ss, dst, 1, ss, ds, at + i);
+  return LADING_OK;
 }
-static void never_looks_back(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+static int never_looks_back(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
   for (int64_t i = 0; i < n; i++) unpacks_list(src + i * ss, dst + (uint32_t)(at[i] < 0 ? -at[i] : at[i]), 1, ss, ds, (int32_t[]){ 0 });
+  return LADING_OK;
 }
-static void field_by_field(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
+static int field_by_field(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {
   (void)ds;
   for (int64_t i = 0; i < n; i++) memcpy(dst + at[i], src + i * ss, 4);
   for (int64_t i = 0; i < n; i++) memcpy(dst + at[i] + 8, src + i * ss + 4, 9);
+  return LADING_OK;
 }
 
 /* In a process of its own, since the pages around what may be touched end it. */
@@ -212,7 +226,7 @@ static bool refused(const char *text, ldg_kernel *kernel) {
 }
 
 START_TEST(wrong_kernels_are_refused) {
-  static ldg_kernel *const wrong[] = { swaps_strides, packs_only, unpacks_only, knows_one_stride, forgets_the_last, forgets_a_byte, reads_beyond, writes_beyond };
+  static ldg_kernel *const wrong[] = { swaps_strides, packs_only, unpacks_only, knows_one_stride, forgets_the_last, forgets_a_byte, reads_beyond, writes_beyond, says_no };
   ck_assert(!refused("v3 * 0>0:92", honest));
   ck_assert(!refused("v3 128,92 0>0:92", honest));
   for (int64_t i = 0; i < COUNT_OF(wrong); i++) ck_assert_msg(refused("v3 * 0>0:92", wrong[i]), "kernel %" PRId64 " was accepted", i);
@@ -230,7 +244,7 @@ END_TEST
 
 /* Kernels of 3 elements; the first judges as it should, the others as another op does. */
 #define REDUCES(name, type, expression)                                                                               \
-  static void name(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {                \
+  static int name(const char *src, char *dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at) {                 \
     (void)at;                                                                                                         \
     for (int64_t i = 0; i < 3 * n; i++) {                                                                             \
       type a, b;                                                                                                      \
@@ -238,6 +252,7 @@ END_TEST
       memcpy(&a, src + i / 3 * ss + i % 3 * (int64_t)sizeof a, sizeof a), memcpy(&b, to, sizeof b);                   \
       b = expression, memcpy(to, &b, sizeof b);                                                                       \
     }                                                                                                                 \
+    return LADING_OK;                                                                                                 \
   }
 REDUCES(land, int32_t, a && b)
 REDUCES(lor, int32_t, a || b)

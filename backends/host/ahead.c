@@ -85,7 +85,7 @@ static uint64_t settle(_Atomic uint64_t *pace, uint64_t now) {
 
 static _Thread_local int until __attribute__((tls_model("initial-exec"))); /* calls, before one is timed */
 
-static __attribute__((noinline)) void run_timed(const ldg_job *j, ahead *a, const char *src, char *dst, int64_t i0, int64_t n) {
+static __attribute__((noinline)) int run_timed(const ldg_job *j, ahead *a, const char *src, char *dst, int64_t i0, int64_t n) {
   const uint64_t start = ldg_cpu_ticks();
   const int best = atomic_load_explicit(&a->which, memory_order_relaxed);
   const bool unknown = atomic_load_explicit(&a->pace[!best], memory_order_relaxed) == 0;
@@ -93,15 +93,16 @@ static __attribute__((noinline)) void run_timed(const ldg_job *j, ahead *a, cons
   until = BETWEEN / 2 + (int)((start >> 6) % BETWEEN); /* in no step with what the program does */
   a->run[which](j, src, dst, i0, n);
   const uint64_t ticks = ldg_cpu_ticks() - start;
-  if (ticks == 0 || ticks >> 44) return;
+  if (ticks == 0 || ticks >> 44) return LADING_OK;
   const uint64_t now = settle(&a->pace[which], (ticks << 10) / (uint64_t)n + 1), other = atomic_load_explicit(&a->pace[!which], memory_order_relaxed);
   if (other) atomic_store_explicit(&a->which, now <= other ? which : !which, memory_order_relaxed);
+  return LADING_OK;
 }
 
-static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   ahead *a = (ahead *)(uintptr_t)(const void *)j->own;
-  if (n >= a->few && --until < 0) run_timed(j, a, src, dst, i0, n);
-  else a->run[atomic_load_explicit(&a->which, memory_order_relaxed)](j, src, dst, i0, n);
+  if (n >= a->few && --until < 0) return run_timed(j, a, src, dst, i0, n);
+  return a->run[atomic_load_explicit(&a->which, memory_order_relaxed)](j, src, dst, i0, n);
 }
 
 /* Behind the end of a row, of a nest or of a part of it lines are asked for that come next, or in vain. */

@@ -89,11 +89,12 @@ static void transpose_prepare(ldg_job *j) {
 }
 
 /* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches. */
-static void long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static int long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_long *l = (const ldg_long *)(const void *)j->own;
   int64_t all;
-  if (!__builtin_mul_overflow(l->each, n, &all) && all < l->stream) l->near(j, src, dst, i0, n);
-  else l->far(j, src, dst, i0, n), LDG_STREAM_FENCE();
+  if (!__builtin_mul_overflow(l->each, n, &all) && all < l->stream) return l->near(j, src, dst, i0, n);
+  l->far(j, src, dst, i0, n), LDG_STREAM_FENCE();
+  return LADING_OK;
 }
 enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1 };
 _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blocks go by fits into a job");
@@ -198,10 +199,14 @@ static double shuffle_cost(const ldg_nest *n) {
   return ldg_cost_shuffle(n, (int)w.inside, (int)w.times);
 }
 _Static_assert(sizeof(ldg_shuffle) <= sizeof ((ldg_job *)NULL)->own, "what a shuffle goes by fits into a job");
+/* Half the register takes less of the few cycles that a small call has. */
+static bool is_once(const ldg_nest *n, const ldg_shuffle *w) {
+  return n->at && w->inside == n->nd && shuffle_lanes() == LDG_LANES_OF_1 && (w->load | w->store) <= UINT32_MAX;
+}
 static void shuffle_prepare(ldg_job *j) {
   ldg_shuffle *w = (ldg_shuffle *)(void *)j->own;
   shuffle_of(&j->nest, w);
-  j->run = kernels()->shuffle[shuffle_lanes()];
+  j->run = is_once(&j->nest, w) ? kernels()->once : kernels()->shuffle[shuffle_lanes()];
   if (!j->nest.at) return;
   ldg_job part = *j;
   (j->nest.psum ? varlist_prepare : list_prepare)(&part);

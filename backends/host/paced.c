@@ -60,9 +60,10 @@ static void loops(const ldg_job *j, const paced *p, int k, const char *src, char
   else for (int64_t i = 0; i < n; i++) loops(j, p, k - 1, src + i * d->src, dst + i * d->dst, d[-1].n);
 }
 
-static void run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   (void)i0;
   if (n > 0) loops(j, (const paced *)(const void *)j->own, j->nest.nd - 1, src, dst, n);
+  return LADING_OK;
 }
 
 void ldg_paced_prepare(ldg_job *j, ldg_run *kernel) {

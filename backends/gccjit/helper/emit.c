@@ -1,6 +1,6 @@
 /* emit: a kernel is loops over groups of iterations, the largest group first, and a group is a row of cuts.
  *
- *   void kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride, const int32_t *at)
+ *   int kernel(const char *src, char *dst, int64_t n, int64_t src_stride, int64_t dst_stride, const int32_t *at)
  *     while (n >= 16) { cuts of 16 iterations; src += 16 * src_stride; dst += 16 * dst_stride; n -= 16; }
  *     while (n >= 4) ...
  *
@@ -295,7 +295,7 @@ static void emit_function(maker *m, const char *symbol) {
   static const char *const name[PARAMS] = { "src", "dst", "n", "src_stride", "dst_stride", "at" };
   gcc_jit_param *p[PARAMS];
   for (int i = 0; i < PARAMS; i++) p[i] = gcc_jit_context_new_param(m->c, NULL, i <= DST ? m->bytes : i == AT ? m->offsets : m->count, name[i]);
-  m->fn = gcc_jit_context_new_function(m->c, NULL, GCC_JIT_FUNCTION_EXPORTED, gcc_jit_context_get_type(m->c, GCC_JIT_TYPE_VOID), symbol, PARAMS, p, 0);
+  m->fn = gcc_jit_context_new_function(m->c, NULL, GCC_JIT_FUNCTION_EXPORTED, gcc_jit_context_get_int_type(m->c, sizeof(int), 1), symbol, PARAMS, p, 0);
   m->block = gcc_jit_function_new_block(m->fn, "start");
   emit_side(m, SRC, p), emit_side(m, DST, p);
   m->n = gcc_jit_param_as_lvalue(p[COUNT]), m->list = gcc_jit_param_as_lvalue(p[AT]);
@@ -310,7 +310,7 @@ static bool emit(maker *m, const char *symbol) {
   emit_function(m, symbol);
   for (; good && items > 1; items /= 4) good = emit_loop(m, items);
   good = good && emit_loop(m, 1);
-  gcc_jit_block_end_with_void_return(m->block, NULL);
+  gcc_jit_block_end_with_return(m->block, NULL, gcc_jit_context_zero(m->c, gcc_jit_context_get_int_type(m->c, sizeof(int), 1)));
   return good;
 }
 

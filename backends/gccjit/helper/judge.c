@@ -152,9 +152,9 @@ static bool try(const trial *t, int64_t n, bool high) {
   noise(f[0].from, f[0].to), noise(f[1].from, f[1].to);
   season_all(s, src, f[1].from + at, n, &d[0], &d[1]);
   memcpy(f[2].from, f[1].from, (size_t)bytes);
-  t->kernel(src, f[1].from + at, n, d[0].stride, d[1].stride, list);
+  const int e = t->kernel(src, f[1].from + at, n, d[0].stride, d[1].stride, list);
   define(s, src, f[2].from + at, n, &d[0], &d[1]);
-  return memcmp(f[1].from, f[2].from, (size_t)bytes) == 0;
+  return e == LADING_OK && memcmp(f[1].from, f[2].from, (size_t)bytes) == 0;
 }
 
 static bool fences_new(trial *t, int64_t n) {
