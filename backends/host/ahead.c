@@ -90,7 +90,7 @@ static __attribute__((noinline)) int run_timed(const ldg_job *j, ahead *a, const
   const int best = atomic_load_explicit(&a->which, memory_order_relaxed);
   const bool unknown = atomic_load_explicit(&a->pace[!best], memory_order_relaxed) == 0;
   const int which = (start >> 4) % 4 == 0 || unknown ? !best : best; /* the other one must not be forgotten */
-  until = BETWEEN / 2 + (int)((start >> 6) % BETWEEN); /* in no step with what the program does */
+  until = unknown ? 0 : BETWEEN / 2 + (int)((start >> 6) % BETWEEN); /* in no step with what the program does */
   a->run[which](j, src, dst, i0, n);
   const uint64_t ticks = ldg_cpu_ticks() - start;
   if (ticks == 0 || ticks >> 44) return LADING_OK;
