@@ -15,8 +15,8 @@
 
 typedef struct ldg_job ldg_job;
 /* Runs n iterations of the outermost dim from i0 on. If it is strided, src and dst are the places of iteration i0, which is
- * not used; if it is the list, they are the origins of both sides, and i0 indexes the list. Says LADING_OK, so that who was asked to move
- * ends by going there. */
+ * not used; if it is the list, they are the origins of both sides, and i0 indexes the list. n may be 0. Says LADING_OK, so that who was asked
+ * to move ends by going there. */
 typedef int ldg_run(const ldg_job *job, const char *src, char *dst, int64_t i0, int64_t n);
 struct ldg_job {
   ldg_run *run;
@@ -24,7 +24,7 @@ struct ldg_job {
   const void *aux;       /* the strategy's own */
   void *hot;             /* the planner's own, where it put itself in front of run */
   ldg_nest nest;
-  int64_t own[LDG_JOB_OWN]; /* the strategy's own, too: small, so that preparing takes no memory */
+  int64_t own[LDG_JOB_OWN]; /* the strategy's own, too: small, so that preparing takes no memory. Some note in it, atomically, how calls went */
 };
 
 typedef struct ldg_strategy {

@@ -240,26 +240,30 @@ static int64_t lines_to_meet(const bench_pools *p) {
 
 /* ---- lines asked for ------------------------------------------------------------------------------------------------------ */
 
-enum { ASKS = 5, FIFTHS = 1 << 17 };
+enum { ASKS = 5, COLUMN = 1 << 17 };
 
-/* The best distance for a column of every fifth line, from beyond all caches but the last. Everything is taken to be far, so that lines
- * are asked for from the first call on. */
+/* The best distance for a column of every fifth line, from beyond all caches but the last. Everything is taken to be far, and each job for
+ * the only call, so that it is not timed but asks. */
 static int64_t lines_ahead(const bench_pools *p) {
   static const int blocks[ASKS] = { 0, 32, 64, 128, 256 };
-  const int64_t n = ldg_min(FIFTHS, p->bytes / 320);
+  const int64_t n = ldg_min(COLUMN, p->bytes / 320);
   const ldg_nest column = { .block = 8, .nd = 1, .dim = { { n, 320, 8 } } };
   const ldg_model *before = ldg_model_get();
   ldg_job j[ASKS];
   double ns[ASKS];
   int best = 0;
+  bool known = true;
   for (int i = 0; i < ASKS; i++) {
     ldg_model m = *before;
     m.number[LDG_MODEL_AHEAD] = blocks[i], ns[i] = 1e18;
     for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = 64 << k;
     ldg_model_use(&m);
-    ldg_plan_nest(&j[i], &column, blocks[i] ? "ahead" : "block", NULL);
+    if (blocks[i]) ldg_plan_once(&j[i], &column);
+    else ldg_plan_nest(&j[i], &column, "block", NULL);
+    known &= !strcmp(j[i].name, blocks[i] ? "ahead" : "block");
   }
   ldg_model_use(before);
+  if (!known) return before->number[LDG_MODEL_AHEAD];
   for (int round = 0; round < 12; round++)
     for (int i = 0; i < ASKS; i++) {
       const double start = calibrate_now();

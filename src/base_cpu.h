@@ -11,7 +11,7 @@ bool ldg_cpu_has(const char *isa);
 bool ldg_cpu_by_amd(void);
 /* Bytes of the data cache of level 1, 2, 3 as one core sees it; a usual size where the system does not say. */
 int64_t ldg_cpu_cache(int level);
-/* A clock that goes on evenly and is read without the system, in steps of a few ns or less; 0 where there is none. */
+/* A clock that goes on evenly and is read without the system, in steps of at most some 10 ns; 0 where there is none. */
 static inline uint64_t ldg_cpu_ticks(void) {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();

@@ -40,7 +40,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_LIBC,     /* bytes of one block from which on the C library's memcpy beats a loop */
   LDG_MODEL_LANES,    /* 1: a register filled lane by lane and stored beats stores of 1 to 8 bytes; else 0 */
   LDG_MODEL_MEET,     /* lines of one set of the first-level cache to have on their way at once, where there are many; 0: it does not matter */
-  LDG_MODEL_AHEAD,    /* strided blocks ahead to ask for lines into the second-level cache, where calls find that faster; 0: of no use */
+  LDG_MODEL_AHEAD,    /* lines ahead, or listed blocks, to ask for lines into the second-level cache, where calls find that faster; 0: of no use */
   LDG_MODEL_NAMES
 } ldg_model_name;
 

@@ -17,7 +17,7 @@ static void chain_of(ldg_chain *c, const ldg_nest *n, const ldg_op *op, bool rag
     ldg_nest sub = *n;
     sub.nd = k + 1;
     if (op) s->job[LDG_PACK].nest = sub;
-    else if (ragged || k == n->nd - 1) ldg_plan_nest(&s->job[LDG_PACK], &sub, NULL, NULL);
+    else if (ragged || k == n->nd - 1) ldg_plan_once(&s->job[LDG_PACK], &sub);
   }
   c->nest = *n, c->made = true, c->ragged = ragged;
 }

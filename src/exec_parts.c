@@ -184,7 +184,7 @@ static int64_t move_entries(const part *a, const part *b, const char *src, const
   ldg_job job;
   if (lo % each || n < ROW_MIN) return lo;
   nest_of_entries(a, b, i, n, &nest);
-  if (!ldg_plan_nest(&job, &nest, NULL, NULL)) return lo;
+  if (!ldg_plan_once(&job, &nest)) return lo;
   job.run(&job, ldg_at(src, i * nest.dim[0].src), (char *)(uintptr_t)ldg_at(dst, i * nest.dim[0].dst), 0, n);
   return lo + n * each;
 }

@@ -89,7 +89,7 @@ static void plan(kernel *k, const place *from, const place *to, int64_t n, int64
   ldg_nest nest = { .block = len, .nd = 1, .dim = { { n, from->stride, to->stride } }, .at = from->at ? from->at : to->at,
                     .span = from->at ? from->span : to->span, .list = from->at ? LDG_LIST_SRC : LDG_LIST_DST };
   nest.ordered = to->at || (to->stride < len && to->stride > -len);
-  ldg_plan_nest(&k->job, &nest, NULL, NULL);
+  ldg_plan_once(&k->job, &nest);
   k->len = from->at || to->at ? 0 : len, k->ss = from->stride, k->ds = to->stride;
 }
 
@@ -223,7 +223,7 @@ int64_t ldg_exec_zip_alike(const ldg_rep *sr, const char *src, const ldg_rep *dr
   ldg_nest nest = { .block = 1, .nd = 1, .dim = { { n, 0, 0 } }, .at = sr->at + i, .psum = sr->psum + i, .at2 = dr->at + j,
                     .span = sr->hi - sr->lo, .ordered = true };
   ldg_job job;
-  ldg_plan_nest(&job, &nest, NULL, NULL);
+  ldg_plan_once(&job, &nest);
   job.run(&job, ldg_at(src, sr->child->first), ldg_at((char *)(uintptr_t)dst, dr->child->first), 0, n);
   return sr->psum[i + n];
 }

@@ -39,19 +39,24 @@ static const ldg_strategy *cheapest(const ldg_nest *nest, const ldg_strategy *co
   return best;
 }
 
-bool ldg_plan_nest(ldg_job *job, const ldg_nest *nest, const char *force, double *cost) {
+static bool plan_nest(ldg_job *job, const ldg_nest *given, bool once, const char *force, double *cost) {
   const ldg_strategy *list[ABLE_MAX], *best;
-  int n = able(nest, list);
+  const ldg_nest *nest = &job->nest;
   double least = 0;
+  job->nest = *given, job->nest.once = once;
+  int n = able(nest, list);
   for (int i = 0; i < n; i++)
     if (forced(list[i]->name, force)) list[0] = list[i], n = 1;
   best = n == 1 && !cost ? list[0] : cheapest(nest, list, n, &least); /* of one there is nothing to weigh up */
   if (!best) return false;
-  job->nest = *nest, job->name = best->name, job->aux = NULL;
+  job->name = best->name, job->aux = NULL;
   best->prepare(job);
   if (cost) *cost = least;
   return true;
 }
+
+bool ldg_plan_nest(ldg_job *job, const ldg_nest *nest, const char *force, double *cost) { return plan_nest(job, nest, false, force, cost); }
+bool ldg_plan_once(ldg_job *job, const ldg_nest *nest) { return plan_nest(job, nest, true, NULL, NULL); }
 
 static bool has_nest(const ldg_step *s, int dir) { return s->job[dir].nest.block > 0; }
 

@@ -83,6 +83,7 @@ const ldg_op *ldg_plan_op(lading_op op, lading_elem e);
 extern const ldg_job *const ldg_plan_bytes;
 
 /* The cheapest strategy of the backend for a nest; false when none can run it. `force` may be NULL. */
+bool ldg_plan_once(ldg_job *job, const ldg_nest *nest); /* for a job that this call runs */
 bool ldg_plan_nest(ldg_job *job, const ldg_nest *nest, const char *force, double *cost);
 
 #endif

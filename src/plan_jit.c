@@ -160,7 +160,8 @@ bool ldg_jit_lets(const char *force) { return (!force || !strcmp(force, "jit")) 
 #define BYTES_MIN 128
 #define PLAIN_MIN 4096
 
-/* What a kernel for the same loops would be slower than: it knows of no cache. */
+/* What a kernel for the same loops would be slower than: it knows of no cache. Of plain blocks in lines of their own kernels gained 0 to 14 %
+ * where that is, and lost half where they come from memory. */
 static bool is_kept(const char *strategy) { return !strcmp(strategy, "memcpy") || !strcmp(strategy, "transpose") || !strcmp(strategy, "paced") || !strcmp(strategy, "ahead"); }
 
 static bool may_pay(const ldg_step *s, int dir) {

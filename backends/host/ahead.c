@@ -40,15 +40,7 @@ static int64_t blocks_of(const ldg_nest *n, int dims) {
 
 static const char *list_why_not(const ldg_nest *n) {
   if (n->nd > 1 || n->at2 || n->psum || !n->at4) return "loops around a list, or two of them, or one of long offsets or lengths";
-  return n->span / n->dim[0].n < LINE ? "blocks share lines" : n->block > LISTED_MAX ? "blocks are long" : NULL;
-}
-
-const char *ldg_ahead_why_not(const ldg_nest *n) {
-  if (ldg_model_count(LDG_MODEL_AHEAD) == 0) return "this machine foresees what is read, or does not mind";
-  if (blocks_of(n, n->nd) < LINES_MIN / ldg_min(lines_of(n), LINES_MIN)) return "lines are few";
-  if (n->at) return list_why_not(n);
-  if (n->block > BLOCK_MAX) return "blocks are long";
-  return has_lines(n, LDG_MODEL_READ) || has_lines(n, LDG_MODEL_WRITE) ? NULL : "blocks share lines, or come back to them";
+  return n->span / n->dim[0].n < LINE ? "blocks share lines" : NULL;
 }
 
 static int side_of(const ldg_nest *n) { return has_lines(n, LDG_MODEL_READ) ? LDG_MODEL_READ : LDG_MODEL_WRITE; }
@@ -60,7 +52,18 @@ static bool is_likely(const ldg_nest *n) {
   const int side = side_of(n);
   const int64_t stride = stride_of(&n->dim[0], side);
   if (n->block <= SHORT_MAX && (stride % MEETING == 0 || !is_below(stride, side == LDG_MODEL_READ ? PAGE / 2 : PAGE / 4))) return false;
-  return ldg_cost_footprint(n) > 2 * ldg_model_footprint(is_below(stride, 2 * LINE) ? LDG_MODEL_L3 : LDG_MODEL_L2);
+  const double cached = 2 * ldg_model_footprint(is_below(stride, 2 * LINE) ? LDG_MODEL_L3 : LDG_MODEL_L2);
+  const double lines = (double)blocks_of(n, n->nd) * (double)(lines_of(n) + 1); /* of one side, at most */
+  return 2 * LINE * lines > cached && ldg_cost_footprint(n) > cached;
+}
+
+const char *ldg_ahead_why_not(const ldg_nest *n) {
+  if (ldg_model_count(LDG_MODEL_AHEAD) == 0) return "this machine foresees what is read, or does not mind";
+  if (n->block > (n->at ? LISTED_MAX : BLOCK_MAX)) return "blocks are long";
+  if (blocks_of(n, n->nd) < LINES_MIN / ldg_min(lines_of(n), LINES_MIN)) return "lines are few";
+  if (n->at && list_why_not(n)) return list_why_not(n);
+  if (!n->at && !has_lines(n, LDG_MODEL_READ) && !has_lines(n, LDG_MODEL_WRITE)) return "blocks share lines, or come back to them";
+  return n->once && !is_likely(n) ? "one call does not find out whether that is faster" : NULL;
 }
 
 /* Not more than the plain kernel takes, since that is there, too. */
@@ -83,17 +86,24 @@ static uint64_t settle(_Atomic uint64_t *pace, uint64_t now) {
   return is;
 }
 
-static _Thread_local int until __attribute__((tls_model("initial-exec"))); /* calls, before one is timed */
+/* Of a thread: calls before one is timed, and how many were; the steps are in no time with what a program does. */
+typedef struct turns { int until; unsigned timed; } turns;
+static _Thread_local turns turn;
+
+/* The likely one first, then both in turns of four: the other one must not be forgotten. */
+static int to_time(ahead *a, int best) {
+  const bool known[2] = { atomic_load_explicit(&a->pace[0], memory_order_relaxed) != 0, atomic_load_explicit(&a->pace[1], memory_order_relaxed) != 0 };
+  const bool other = !known[!best] ? known[best] : turn.timed % 4 == 0;
+  turn.timed++, turn.until = known[0] && known[1] ? BETWEEN / 2 + (int)(turn.timed * 5 % BETWEEN) : 0;
+  return other ? !best : best;
+}
 
 static __attribute__((noinline)) int run_timed(const ldg_job *j, ahead *a, const char *src, char *dst, int64_t i0, int64_t n) {
+  const int which = to_time(a, atomic_load_explicit(&a->which, memory_order_relaxed));
   const uint64_t start = ldg_cpu_ticks();
-  const int best = atomic_load_explicit(&a->which, memory_order_relaxed);
-  const bool unknown = atomic_load_explicit(&a->pace[!best], memory_order_relaxed) == 0;
-  const int which = (start >> 4) % 4 == 0 || unknown ? !best : best; /* the other one must not be forgotten */
-  until = unknown ? 0 : BETWEEN / 2 + (int)((start >> 6) % BETWEEN); /* in no step with what the program does */
   a->run[which](j, src, dst, i0, n);
   const uint64_t ticks = ldg_cpu_ticks() - start;
-  if (ticks == 0 || ticks >> 44) return LADING_OK;
+  if (ticks >> 44) return LADING_OK;
   const uint64_t now = settle(&a->pace[which], (ticks << 10) / (uint64_t)n + 1), other = atomic_load_explicit(&a->pace[!which], memory_order_relaxed);
   if (other) atomic_store_explicit(&a->which, now <= other ? which : !which, memory_order_relaxed);
   return LADING_OK;
@@ -101,7 +111,7 @@ static __attribute__((noinline)) int run_timed(const ldg_job *j, ahead *a, const
 
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   ahead *a = (ahead *)(uintptr_t)(const void *)j->own;
-  if (n >= a->few && --until < 0) return run_timed(j, a, src, dst, i0, n);
+  if (n >= a->few && --turn.until < 0) return run_timed(j, a, src, dst, i0, n);
   return a->run[atomic_load_explicit(&a->which, memory_order_relaxed)](j, src, dst, i0, n);
 }
 
@@ -125,5 +135,5 @@ void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
   *a = (ahead){ .run = { plain->run, asking }, .few = few_of(n) };
   memcpy(&a->asked.long_, plain->own, sizeof a->asked.long_), settle_distance(n, &a->asked);
   atomic_init(&a->which, is_likely(n)), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
-  j->run = run;
+  j->run = !n->once && ldg_cpu_ticks() ? run : a->run[is_likely(n)];
 }
