@@ -63,14 +63,14 @@ START_TEST(faster_kernel_runs) {
   }
   for (int turn = 0; turn < 4; turn++) {
     const int fast = turn % 2;
-    spins[fast] = 400, spins[!fast] = 8000;
+    spins[fast] = 400; spins[!fast] = 8000;
     for (int i = 0; i < 1500; i++) j.run(&j, NULL, NULL, 0, 1000);
-    took[0] = 0, took[1] = 0;
+    took[0] = 0; took[1] = 0;
     for (int i = 0; i < 1000; i++) j.run(&j, NULL, NULL, 0, 1000);
     ck_assert_int_gt(took[fast], 800);
     ck_assert_int_eq(took[0] + took[1], 1000);
     ck_assert_int_gt(took[!fast], 0); /* it is not forgotten */
-    took[0] = 0, took[1] = 0;
+    took[0] = 0; took[1] = 0;
     for (int i = 0; i < 1000; i++) j.run(&j, NULL, NULL, 0, 100);
     ck_assert_int_eq(took[fast], 1000);
   }
@@ -90,7 +90,7 @@ START_TEST(threads_share_a_job) {
   ldg_job plain = { .run = plain_kernel };
   pthread_t thread[THREADS];
   ldg_ahead_prepare(&j, &plain, asking_kernel);
-  spins[0] = 50, spins[1] = 50, took[0] = 0, took[1] = 0;
+  spins[0] = 50; spins[1] = 50; took[0] = 0; took[1] = 0;
   for (int i = 0; i < THREADS; i++) ck_assert_int_eq(pthread_create(&thread[i], NULL, many_calls, &j), 0);
   for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
   ck_assert_int_eq(took[0] + took[1], THREADS * 1000);
@@ -107,7 +107,7 @@ START_TEST(one_call) {
   ck_assert(ldg_ahead_why_not(&near) != NULL);
   ck_assert(ldg_ahead_why_not(&far) == NULL);
   ck_assert(ldg_ahead_why_not(&longest) != NULL);
-  j.nest = far, took[0] = 0, took[1] = 0;
+  j.nest = far; took[0] = 0; took[1] = 0;
   ldg_ahead_prepare(&j, &plain, asking_kernel);
   for (int i = 0; i < 100; i++) j.run(&j, NULL, NULL, 0, 1000);
   ck_assert_int_eq(took[1], 100);
