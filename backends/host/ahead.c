@@ -46,13 +46,13 @@ static const char *list_why_not(const ldg_nest *n) {
 static int side_of(const ldg_nest *n) { return has_lines(n, LDG_MODEL_READ) ? LDG_MODEL_READ : LDG_MODEL_WRITE; }
 
 /* What is likely until calls were timed: levels are measured halfway into a cache; what goes on from line to line is foreseen, but not from
- * memory; page walks take longer than lines, and writes wait for them less than loads do. */
+ * memory; page walks take longer than lines, and writes wait for them less than loads do. What only one call would gain or lose has to be sure. */
 static bool is_likely(const ldg_nest *n) {
   if (n->at) return false;
   const int side = side_of(n);
   const int64_t stride = stride_of(&n->dim[0], side);
   if (n->block <= SHORT_MAX && (stride % MEETING == 0 || !is_below(stride, side == LDG_MODEL_READ ? PAGE / 2 : PAGE / 4))) return false;
-  const double cached = 2 * ldg_model_footprint(is_below(stride, 2 * LINE) ? LDG_MODEL_L3 : LDG_MODEL_L2);
+  const double cached = 2 * ldg_model_footprint(n->once || is_below(stride, 2 * LINE) ? LDG_MODEL_L3 : LDG_MODEL_L2);
   const double lines = (double)blocks_of(n, n->nd) * (double)(lines_of(n) + 1); /* of one side, at most */
   return 2 * LINE * lines > cached && ldg_cost_footprint(n) > cached;
 }
