@@ -13,7 +13,8 @@ enum { TILE = 64 << 10, SMALL_TILE = 4 << 10, NEAR_TILE = 8 << 10, ROW_TILE = 6 
 /* Bytes up to which the plans that there are pack and unpack sooner than a plan for both sides is made, which takes 150 to 400 ns. */
 enum { PLANNED_FROM = 12 << 10 };
 /* What finding a piece, or a row of pieces of one length, has to be worth: it takes 3 or 15 ns, a plan 1 to 2 ns a piece. */
-enum { PIECE_MIN = 96, ROW_MIN = 32, MANY_PIECES = 4, MANY_LISTED = 64 }; /* bytes, pieces, pieces in a longer one */
+enum { PIECE_MIN = 96, ROW_MIN = 32, MANY_PIECES = 4, MANY_LISTED = 512 }; /* bytes, pieces, pieces in a longer one */
+enum { SPLIT_MIN = 4 }; /* bytes */
 
 /* A node that holds a place of the stream: where it starts in memory, and the stream bytes it has. The plan's step of it, or of the first
  * node below that has one: a plan knows neither the repeat around the items nor where an item starts. */
@@ -119,11 +120,11 @@ static int64_t block_of(const ldg_rep *r) {
   return r->size;
 }
 
-/* The least stretch of the stream that is whole blocks on both sides. */
+/* The least stretch of the stream that is whole blocks on both sides; INT64_MAX where that cannot be counted. */
 static int64_t period_of(int64_t x, int64_t y) {
-  int64_t a = x, b = y;
+  int64_t a = x, b = y, all;
   for (int64_t rest; b; a = b, b = rest) rest = a % b;
-  return x / a * y;
+  return __builtin_mul_overflow(x / a, y, &all) ? INT64_MAX : all;
 }
 
 /* Bytes of a tile. Of the first cache, where both sides find their places by division; whole blocks of both, where that is not too many. Of
@@ -177,30 +178,36 @@ static void nest_of_entries(const part *a, const part *b, int64_t i, int64_t n, 
   if (al && bl) o->at2 = b->rep->at + i, o->at2_4 = b->step->at4 + i;
 }
 
-/* The whole ones of bytes [lo, hi) of such parts, counted from where they start; how far they went. */
-static int64_t move_entries(const part *a, const part *b, const char *src, const char *dst, int64_t lo, int64_t hi) {
-  const int64_t each = a->rep->child->size, i = lo / each, n = hi / each - i;
+static bool move_entries(const part *a, const part *b, const char *src, const char *dst, int64_t i, int64_t n) {
   ldg_nest nest;
   ldg_job job;
-  if (lo % each || n < ROW_MIN) return lo;
   nest_of_entries(a, b, i, n, &nest);
-  if (!ldg_plan_once(&job, &nest)) return lo;
+  if (!ldg_plan_once(&job, &nest)) return false;
   job.run(&job, ldg_at(src, i * nest.dim[0].src), (char *)(uintptr_t)ldg_at(dst, i * nest.dim[0].dst), 0, n);
-  return lo + n * each;
+  return true;
 }
 
-/* Listed on both sides, and blocks of one are a few of the other's. */
+/* Listed on both sides, and blocks of one are whole ones of the other's, not so short that it takes longer than a tile. */
 static bool are_split(const part *a, const part *b) {
   if (a->lo != b->lo || !is_short_list(a) || !is_short_list(b)) return false;
   const int64_t x = a->rep->child->size, y = b->rep->child->size, least = ldg_min(x, y), most = ldg_max(x, y);
-  return least < most && most % least == 0 && most / least < MANY_LISTED;
+  return SPLIT_MIN <= least && least < most && most % least == 0;
 }
 
-/* As move_entries. */
-static int64_t move_split(const part *a, const part *b, const char *src, const char *dst, int64_t lo, int64_t hi) {
-  const int64_t x = a->rep->child->size, y = b->rep->child->size, most = ldg_max(x, y), n = hi / most - lo / most;
-  const ldg_lists l = { src, (char *)(uintptr_t)dst, a->step->at4 + lo / x, b->step->at4 + lo / y };
-  return lo % most || !ldg_exec_lists(&l, x, y, n) ? lo : lo + n * most;
+/* Whole ones of the longer blocks of parts that are one or the other, and what is cut in front of them, through a tile; how far that went. */
+static int64_t move_whole(const move *m, const part *a, const part *b, int64_t lo, int64_t hi) {
+  const bool split = are_split(a, b);
+  if (!split && !are_entries(a, b)) return lo;
+  const char *src = ldg_at(m->src->base, a->off), *dst = ldg_at(m->dst->base, b->off);
+  const int64_t x = a->rep->child->size, y = b->rep->child->size, most = ldg_max(x, y);
+  const int64_t first = (lo - a->lo) / most + ((lo - a->lo) % most > 0), start = a->lo + first * most, n = (hi - start) / most;
+  if (n < (split ? 1 : ROW_MIN)) return lo;
+  if (lo < start) through_tile(m->sp, m->src, m->dp, m->dst, lo, start, TILE);
+  if (split) {
+    const ldg_lists l = { src, (char *)(uintptr_t)dst, a->step->at4 + first * (most / x), b->step->at4 + first * (most / y) };
+    return ldg_exec_split(&l, x, y, n) ? start + n * most : start;
+  }
+  return move_entries(a, b, src, dst, first, n) ? start + n * most : start;
 }
 
 /* Mean bytes of a run, negative where it is one of few in a row: then finding it takes as long as to move many. */
@@ -216,11 +223,11 @@ static bool has_list(const ldg_rep *r) {
 }
 
 /* Short pieces are zipped where whole ones of one side meet the other's, or enough of them are in one of that: then they move row by row. */
-static bool zips(const ldg_rep *a, const ldg_rep *b) {
-  const int64_t x = piece_of(a), y = piece_of(b), least = ldg_min(x, y), most = ldg_max(x, y);
+static bool zips(const part *a, const part *b) {
+  const int64_t x = piece_of(a->rep), y = piece_of(b->rep), least = ldg_min(x, y), most = ldg_max(x, y);
   if (ldg_max(x, -x) >= PIECE_MIN && ldg_max(y, -y) >= PIECE_MIN) return true;
-  const int64_t many = has_list(a) || has_list(b) ? MANY_LISTED : MANY_PIECES;
-  return least > 0 && (x == y || (most >= many * least && most % least == 0));
+  const int64_t many = has_list(a->rep) || has_list(b->rep) ? MANY_LISTED : MANY_PIECES;
+  return least > 0 && (a->lo - b->lo) % least == 0 && (x == y || (most >= many * least && most % least == 0));
 }
 
 static void zip(const move *m, int64_t lo, int64_t hi) {
@@ -230,13 +237,12 @@ static void zip(const move *m, int64_t lo, int64_t hi) {
 static void move_part(move *m, const part *a, const part *b, int64_t lo, int64_t hi) {
   const char *src = ldg_at(m->src->base, a->off), *dst = ldg_at(m->dst->base, b->off);
   const ldg_side s = { a->rep, 1, 0, src }, d = { b->rep, 1, 0, dst };
-  if (are_entries(a, b)) lo = a->lo + move_entries(a, b, src, dst, lo - a->lo, hi - a->lo);
-  else if (are_split(a, b)) lo = a->lo + move_split(a, b, src, dst, lo - a->lo, hi - a->lo);
+  lo = move_whole(m, a, b, lo, hi);
   if (lo == hi) return;
   if (a->rep->runs == 1) ldg_exec(m->dp, m->dst->count, LDG_UNPACK, m->dst->base, ldg_at(src, a->rep->first + lo - a->lo), lo, hi);
   else if (b->rep->runs == 1) ldg_exec(m->sp, m->src->count, LDG_PACK, m->src->base, ldg_at(dst, b->rep->first + lo - b->lo), lo, hi);
   else if (a->lo == b->lo && ldg_exec_nest(&m->chain, &s, &d, lo - a->lo, hi - a->lo)) return;
-  else if (zips(a->rep, b->rep)) zip(m, lo, hi);
+  else if (zips(a, b)) zip(m, lo, hi);
   else if (a->lo == b->lo && ldg_exec_is_list(a->rep) && ldg_exec_is_list(b->rep)) move_lists(m, a, b, lo, hi);
   else move_tiled(m, a, b, lo, hi);
 }
@@ -249,9 +255,15 @@ static bool are_rows(const part *a, const part *b) {
   return ((ax && opens(x)) || (by && opens(y))) && (ax || is_row(a)) && (by || is_row(b)) && x->child->size == y->child->size;
 }
 
+/* Zipped, then; but short ones that nowhere begin at one byte of the stream would go piece by piece. */
+static bool rows_zip(const part *a, const part *b) {
+  const int64_t each = a->rep->child->size;
+  return each >= PIECE_MIN || (a->lo - b->lo) % each == 0;
+}
+
 /* Surely zipped: then parts that follow each other are so together, which saves plans. */
 static bool only_zips(const part *a, const part *b) {
-  return a->rep->runs > 1 && b->rep->runs > 1 && a->lo != b->lo && zips(a->rep, b->rep);
+  return a->rep->runs > 1 && b->rep->runs > 1 && a->lo != b->lo && zips(a, b);
 }
 
 /* All before `done` is moved; between it and lo is what is to be zipped. Order counts, since destinations may coincide. */
@@ -264,9 +276,10 @@ static void by_parts(move *m, int64_t lo, int64_t hi) {
     const bool rows = are_rows(&a, &b);
     if (!rows) open_fully(&a, lo), open_fully(&b, lo);
     end = ldg_min(hi, ldg_min(a.hi, b.hi));
-    if (rows || only_zips(&a, &b)) continue;
+    if (rows ? rows_zip(&a, &b) : only_zips(&a, &b)) continue;
     zip(m, done, lo);
-    move_part(m, &a, &b, lo, end);
+    if (rows) through_tile(m->sp, m->src, m->dp, m->dst, lo, end, TILE);
+    else move_part(m, &a, &b, lo, end);
     done = end;
   }
   zip(m, done, hi);

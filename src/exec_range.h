@@ -27,10 +27,15 @@ bool ldg_exec_is_list(const ldg_rep *r);
 /* Of two such lists, from lo on as long as their blocks coincide in the stream; how far that was, at most hi. */
 int64_t ldg_exec_zip_alike(const ldg_rep *sr, const char *src, const ldg_rep *dr, const char *dst, int64_t lo, int64_t hi);
 
-/* Blocks of one length on either side, listed on both. */
+/* Lengths of blocks that have a loop of their own: LOOP(bytes) for each. */
+#define LDG_EXEC_WIDTHS(LOOP) LOOP(1) LOOP(2) LOOP(4) LOOP(8) LOOP(12) LOOP(16) LOOP(20) LOOP(24) LOOP(32) LOOP(40) LOOP(48) LOOP(64)
+
+/* Listed blocks on both sides, of one length on each: where the first of them are. */
 typedef struct ldg_lists { const char *src; char *dst; const int32_t *from, *to; } ldg_lists;
-/* The first n of the longer blocks, each of which is a whole number of the shorter ones. False: there is no loop for that length. */
-bool ldg_exec_lists(const ldg_lists *l, int64_t src_block, int64_t dst_block, int64_t n);
+/* The first n of the longer blocks, each split into those of the other list: one length is a multiple of the other, both positive, and the
+ * lists begin at one byte of the stream, with as many offsets as that takes. In stream order. False: the shorter length has no loop of
+ * its own, and nothing was done; with a length from memory it takes longer than to pack and unpack. */
+bool ldg_exec_split(const ldg_lists *l, int64_t src_block, int64_t dst_block, int64_t n);
 
 /* Iterations [i0, i0 + n) of a nest, as ldg_run does it. */
 void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n);

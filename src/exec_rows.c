@@ -56,30 +56,17 @@ typedef struct place { const char *base; const int64_t *at; int64_t stride, span
     else if (dat) for (int64_t i = 0; i < n; i++, s = ldg_at(s, ss)) memcpy(ldg_at(d, dat[i]), s, (size_t)(BYTES));   \
     else for (int64_t i = 0; i < n; i++, s = ldg_at(s, ss), d = ldg_at(d, ds)) memcpy(d, s, (size_t)(BYTES));         \
   }
-LOOPS(loop1, 1)
-LOOPS(loop2, 2)
-LOOPS(loop4, 4)
-LOOPS(loop8, 8)
-LOOPS(loop12, 12)
-LOOPS(loop16, 16)
-LOOPS(loop24, 24)
-LOOPS(loop32, 32)
-LOOPS(loop64, 64)
+#define LOOPS_OF(BYTES) LOOPS(loop##BYTES, BYTES)
+LDG_EXEC_WIDTHS(LOOPS_OF)
 LOOPS(loop_any, len)
 
 static void by_loop(const place *from, const place *to, int64_t n, int64_t len) {
+#define CASE(BYTES) case BYTES: loop##BYTES(from, to, n, len); return;
   switch (len) {
-  case 1: loop1(from, to, n, len); return;
-  case 2: loop2(from, to, n, len); return;
-  case 4: loop4(from, to, n, len); return;
-  case 8: loop8(from, to, n, len); return;
-  case 12: loop12(from, to, n, len); return;
-  case 16: loop16(from, to, n, len); return;
-  case 24: loop24(from, to, n, len); return;
-  case 32: loop32(from, to, n, len); return;
-  case 64: loop64(from, to, n, len); return;
+    LDG_EXEC_WIDTHS(CASE)
   default: loop_any(from, to, n, len);
   }
+#undef CASE
 }
 
 typedef struct kernel { ldg_job job; int64_t len, ss, ds; } kernel; /* len 0: none yet */
@@ -121,7 +108,7 @@ static void take_blocks(feed *f, int64_t n, int64_t len) {
 
 /* Are blocks of the length of the shorter piece at hand on both sides, a few of them? */
 static inline bool alike(const spot *a, const spot *b) {
-  return a->len == b->len || a->len >= SPLIT_MIN * b->len || b->len >= SPLIT_MIN * a->len;
+  return a->len == b->len || a->len / SPLIT_MIN >= b->len || b->len / SPLIT_MIN >= a->len;
 }
 
 /* A row of at most `left` bytes, if there is one on both sides; how many it was. */

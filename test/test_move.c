@@ -62,7 +62,7 @@ START_TEST(regular_shapes) {
 END_TEST
 
 /* Ranges of matrices, moved by columns: few of them, so that parts of squares and single elements are left, with lines that meet and with
- * others, in groups of any size. */
+ * others, in groups of any size, either way up, alone and in loops. */
 START_TEST(few_columns) {
   static const int64_t width[] = { 1, 2, 4, 8, 12, 16, 24, 32 };
   rng r = rng_of(41);
@@ -72,7 +72,9 @@ START_TEST(few_columns) {
     const int64_t stride = rng_in(&r, 0, 1) ? (int64_t)1 << rng_in(&r, 10, 12) : columns * w + rng_in(&r, 0, 100);
     m.number[LDG_MODEL_MEET] = rng_in(&r, 0, 5);
     ldg_model_use(&m);
-    sample *s = s_hvector(columns, 1, w, s_hvector(rows, 1, ldg_max(stride, columns * w), s_contiguous(w, s_elem(LADING_BYTE))));
+    const int64_t across = rng_in(&r, 0, 1) ? w : -w, down = ldg_max(stride, columns * w) * (rng_in(&r, 0, 1) ? 1 : -1);
+    sample *s = s_hvector(columns, 1, across, s_hvector(rows, 1, down, s_contiguous(w, s_elem(LADING_BYTE))));
+    if (i % 3 == 2) s = s_hvector(rng_in(&r, 2, 3), 1, rows * ldg_max(stride, columns * w) + rng_in(&r, 0, 99), s);
     check_moves(s, 1, &r);
     check_strategies(s, 1, &r);
     sample_free(s);
@@ -507,6 +509,27 @@ START_TEST(copy_between_lengths) {
 }
 END_TEST
 
+/* Blocks as long as can be, onto short ones: no number of bytes is whole blocks on both sides. */
+START_TEST(copy_between_far_lengths) {
+  enum { BYTES = 20000, ROW = 95, GAP = 5 };
+  static char src[BYTES + 8], dst[BYTES / ROW * (ROW + GAP) + ROW + GAP];
+  for (int64_t i = 0; i < BYTES; i++) src[i] = (char)(i * 7 + i / 251);
+  for (int k = 55; k <= 57; k++) {
+    lading_type *block, *longs, *row, *rows;
+    ck_assert_int_eq(lading_type_contiguous(INT64_C(1) << k, lading_elem_type(LADING_BYTE), &block), LADING_OK);
+    ck_assert_int_eq(lading_type_hvector(32, 1, 8, block, &longs), LADING_OK);
+    ck_assert_int_eq(lading_type_contiguous(ROW, lading_elem_type(LADING_BYTE), &row), LADING_OK);
+    ck_assert_int_eq(lading_type_hvector(INT64_C(1) << 40, 1, ROW + GAP, row, &rows), LADING_OK);
+    const int64_t count = (INT64_C(1) << (k + 5 - 40)) / ROW;
+    memset(dst, 0, sizeof dst);
+    ck_assert_int_eq(lading_copy(longs, 1, src, rows, count, dst, 0, BYTES), LADING_OK);
+    for (int64_t i = 0; i < BYTES; i++) ck_assert_int_eq(dst[i / ROW * (ROW + GAP) + i % ROW], src[i]);
+    lading_type *all[] = { rows, row, longs, block };
+    for (int i = 0; i < COUNT_OF(all); i++) lading_type_free(all[i]);
+  }
+}
+END_TEST
+
 START_TEST(copy_part_by_part) {
   rng r = rng_of(28);
   for (int i = 0; i < 60; i++) {
@@ -551,5 +574,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
-                    copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, copy_between_lengths, bigger_streams, entries_are_found, far_entries_are_found, columns_outlive_the_model, copy_part_by_part, round_trip_in_fragments);
+                    copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, copy_between_lengths, copy_between_far_lengths, bigger_streams, entries_are_found, far_entries_are_found, columns_outlive_the_model, copy_part_by_part, round_trip_in_fragments);
 }

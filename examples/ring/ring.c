@@ -1,7 +1,7 @@
 /* ring [--check | --same] [--only=WORD] [PROCESSES]: exchanges messages of known shapes around a ring of processes, in five ways, checks every byte,
  * and prints what each way took; then the same for sums over all processes. --check: smaller messages, no table, and memory between
  * the blocks is checked too. --same: senders do not write their messages anew before each exchange, so that receivers may find them in
- * their own caches. --only: those workloads that have the word in their names.
+ * their own caches. --only: those workloads that have the word in their names, at least one; sums run anyway.
  *
  * An exchange alone is what benchmarks of MPI time, and what the first ratio is of. It favours the direct ways: their receivers take the
  * sender's own lines, and the sender has to take them back when it writes its next message, while a staged exchange has all of its
@@ -259,6 +259,18 @@ static int body(world *w, void *arg) {
   return 0;
 }
 
+/* Is there a workload that is asked for? */
+static bool is_any(const options *o) {
+  bool found = !o->only;
+  for (int i = 0; !found && i < workload_count(o->check); i++) {
+    workload load;
+    if (workload_make(i, o->check, &load)) continue;
+    found = strstr(load.name, o->only) != NULL;
+    workload_free(&load);
+  }
+  return found;
+}
+
 int main(int argc, char **argv) {
   options o = { .size = 2 };
   for (int i = 1; i < argc; i++) {
@@ -266,6 +278,10 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[i], "--same")) o.same = true;
     else if (!strncmp(argv[i], "--only=", 7)) o.only = argv[i] + 7;
     else o.size = atoi(argv[i]);
+  }
+  if (!is_any(&o)) {
+    fprintf(stderr, "ring: no workload has \"%s\" in its name\n", o.only);
+    return 2;
   }
   if (o.size >= 2 && o.size <= RANKS_MAX) return world_run(o.size, body, &o);
   fprintf(stderr, "usage: ring [--check | --same] [--only=WORD] [PROCESSES], 2 to %d of them\n", RANKS_MAX);

@@ -25,20 +25,15 @@ INLINE bool blocks(const ldg_lists *l, bool splits, int64_t piece, int64_t n, in
 }
 
 INLINE bool by_width(const ldg_lists *l, bool splits, int64_t piece, int64_t n, int64_t m) {
+#define CASE(BYTES) case BYTES: return blocks(l, splits, BYTES, n, m);
   switch (piece) {
-  case 1: return blocks(l, splits, 1, n, m);
-  case 2: return blocks(l, splits, 2, n, m);
-  case 4: return blocks(l, splits, 4, n, m);
-  case 8: return blocks(l, splits, 8, n, m);
-  case 12: return blocks(l, splits, 12, n, m);
-  case 16: return blocks(l, splits, 16, n, m);
-  case 24: return blocks(l, splits, 24, n, m);
-  case 32: return blocks(l, splits, 32, n, m);
+    LDG_EXEC_WIDTHS(CASE)
   default: return false;
   }
+#undef CASE
 }
 
-bool ldg_exec_lists(const ldg_lists *l, int64_t src_block, int64_t dst_block, int64_t n) {
+bool ldg_exec_split(const ldg_lists *l, int64_t src_block, int64_t dst_block, int64_t n) {
   if (src_block > dst_block) return by_width(l, true, dst_block, n, src_block / dst_block);
   return by_width(l, false, src_block, n, dst_block / src_block);
 }
