@@ -4,10 +4,17 @@
 #include "api.h"
 #include "base_model.h"
 #include <inttypes.h>
+#include <stdlib.h>
+
+/* Runs by the kernels of one level more, and slow ones, take every so many samples only. */
+static int share_of(int samples) {
+  const char *every = getenv("LADING_TEST_EVERY");
+  return every && atoi(every) > 1 ? samples / atoi(every) : samples;
+}
 
 START_TEST(random_ranges) {
   rng r = rng_of(11);
-  for (int i = 0; i < 4000; i++) {
+  for (int i = 0; i < share_of(4000); i++) {
     sample *s = random_type(&r, i % 6, 650);
     check_moves(s, rng_in(&r, 0, 3), &r);
     sample_free(s);
@@ -17,7 +24,7 @@ END_TEST
 
 START_TEST(small_types_every_range) {
   rng r = rng_of(12);
-  for (int i = 0; i < 2500; i++) {
+  for (int i = 0; i < share_of(2500); i++) {
     sample *s = random_type(&r, i % 5, 12);
     check_moves(s, rng_in(&r, 1, 2), &r);
     sample_free(s);
@@ -27,7 +34,7 @@ END_TEST
 
 START_TEST(every_strategy) {
   rng r = rng_of(13);
-  for (int i = 0; i < 2500; i++) {
+  for (int i = 0; i < share_of(2500); i++) {
     sample *s = random_type(&r, i % 6, 400);
     check_strategies(s, rng_in(&r, 1, 3), &r);
     sample_free(s);
@@ -51,7 +58,7 @@ static sample *regular(rng *r) {
 
 START_TEST(regular_shapes) {
   rng r = rng_of(14);
-  for (int i = 0; i < 400; i++) {
+  for (int i = 0; i < share_of(400); i++) {
     sample *s = regular(&r);
     int64_t count = rng_in(&r, 1, 2);
     check_moves(s, count, &r);
@@ -103,7 +110,7 @@ static sample *small_body(rng *r) {
 
 START_TEST(small_bodies) {
   rng r = rng_of(18);
-  for (int i = 0; i < 1500; i++) {
+  for (int i = 0; i < share_of(1500); i++) {
     sample *s = small_body(&r);
     const int64_t e = map_extent(s->map) + rng_in(&r, -2, 20), m = rng_in(&r, 1, 9);
     if (i % 3) s = s_hvector(m, 1, e, s);
@@ -209,7 +216,7 @@ END_TEST
 
 START_TEST(interleaved_items) {
   rng r = rng_of(19);
-  for (int i = 0; i < 400; i++) {
+  for (int i = 0; i < share_of(400); i++) {
     int64_t block = rng_in(&r, 0, 1) ? INT64_C(1) << rng_in(&r, 0, 4) : rng_in(&r, 1, 9), n = rng_in(&r, 1, 24), room = rng_in(&r, 1, 20);
     sample *s = s_hvector(n, 1, block * room + rng_in(&r, 0, 2), s_contiguous(block, s_elem(LADING_BYTE)));
     if (rng_in(&r, 0, 3) == 0) s = S_STRUCT(2, LIST(1, 1), LIST(0, block * 2), s, s_elem(LADING_BYTE));
@@ -227,7 +234,7 @@ END_TEST
 
 START_TEST(copy_between_strangers) {
   rng r = rng_of(15);
-  for (int i = 0; i < 1500; i++) {
+  for (int i = 0; i < share_of(1500); i++) {
     sample *s = random_type(&r, i % 6, 500), *d = random_type(&r, (i / 6) % 6, 500);
     check_copy(s, rng_in(&r, 0, 3), d, rng_in(&r, 0, 3), &r);
     sample_free(s);
@@ -239,7 +246,7 @@ END_TEST
 /* Nests whose radices refine each other often, or only in part, counts above one, contiguous sides. */
 START_TEST(copy_between_nests) {
   rng r = rng_of(27);
-  for (int i = 0; i < 900; i++) {
+  for (int i = 0; i < share_of(900); i++) {
     sample *s = rng_in(&r, 0, 5) ? random_nest(&r, 3, 300) : s_contiguous(rng_in(&r, 1, 300), s_elem(LADING_BYTE));
     sample *d = rng_in(&r, 0, 5) ? random_nest(&r, 3, 300) : s_contiguous(rng_in(&r, 1, 300), s_elem(LADING_BYTE));
     check_copy(s, rng_in(&r, 1, 4), d, rng_in(&r, 1, 4), &r);
@@ -252,7 +259,7 @@ END_TEST
 /* Same signature, other shape: the pairs that programs really use, with a common refinement. */
 START_TEST(copy_between_partners) {
   rng r = rng_of(16);
-  for (int i = 0; i < 700; i++) {
+  for (int i = 0; i < share_of(700); i++) {
     int64_t n = rng_in(&r, 1, 6), m = rng_in(&r, 1, 6), k = rng_in(&r, 1, 3);
     int kind = (int)rng_in(&r, 0, LADING_C_LONG_DOUBLE);
     sample *e = s_elem(kind), *parts[5];
@@ -553,7 +560,7 @@ END_TEST
 /* pack and unpack are each other's inverse, also when the ranges of the two do not agree. */
 START_TEST(round_trip_in_fragments) {
   rng r = rng_of(18);
-  for (int i = 0; i < 600; i++) {
+  for (int i = 0; i < share_of(600); i++) {
     sample *s = random_type(&r, 4, 600);
     side a = side_of(s, 2, rng_next(&r)), b = side_of(s, 2, rng_next(&r));
     char *wire = malloc((size_t)a.x->n + 1);

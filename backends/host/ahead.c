@@ -13,7 +13,7 @@ enum {
   BLOCK_MAX = 8192,  /* bytes: longer ones are streams by themselves */
   LISTED_MAX = 256,  /* bytes: of listed blocks, one line each is asked for */
   SHORT_MAX = 256,   /* bytes: of blocks that have no line after the other */
-  LINES_MIN = 128,   /* fewer are not worth the while */
+  LINES_MIN = 128,   /* fewer are not worth to be timed */
   ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
   MEETING = 256,     /* bytes: lines of such strides are of few sets of every cache, and few channels of memory, and that is what binds */
   BETWEEN = 16       /* calls of a thread, about, between two that are timed */
@@ -57,10 +57,17 @@ static bool is_likely(const ldg_nest *n) {
   return 2 * LINE * lines > cached && ldg_cost_footprint(n) > cached;
 }
 
+/* What the first cache holds may come from anywhere, too, but is over before much was asked for; and compiled kernels are good at it. */
+static bool are_few(const ldg_nest *n) {
+  const int64_t blocks = blocks_of(n, n->nd);
+  if (blocks < LINES_MIN / ldg_min(lines_of(n), LINES_MIN)) return true;
+  return LINE * (double)blocks * (double)lines_of(n) <= 2 * ldg_model_footprint(LDG_MODEL_L1);
+}
+
 const char *ldg_ahead_why_not(const ldg_nest *n) {
   if (ldg_model_count(LDG_MODEL_AHEAD) == 0) return "this machine foresees what is read, or does not mind";
   if (n->block > (n->at ? LISTED_MAX : BLOCK_MAX)) return "blocks are long";
-  if (blocks_of(n, n->nd) < LINES_MIN / ldg_min(lines_of(n), LINES_MIN)) return "lines are few";
+  if (are_few(n)) return "lines are few";
   if (n->at && list_why_not(n)) return list_why_not(n);
   if (!n->at && !has_lines(n, LDG_MODEL_READ) && !has_lines(n, LDG_MODEL_WRITE)) return "blocks share lines, or come back to them";
   return n->once && !is_likely(n) ? "one call does not find out whether that is faster" : NULL;
