@@ -242,16 +242,14 @@ static int64_t lines_to_meet(const bench_pools *p) {
 
 enum { ASKS = 5, COLUMN = 1 << 17 };
 
-/* The best distance for a column of every fifth line, from beyond all caches but the last. Everything is taken to be far, and each job for
- * the only call, so that it is not timed but asks. */
-static int64_t lines_ahead(const bench_pools *p) {
-  static const int blocks[ASKS] = { 0, 32, 64, 128, 256 };
+/* ns of a column of every fifth line by these distances, from beyond all caches but the last, on one side. Everything is taken to be far, and
+ * each job for the only call, so that it is not timed but asks. False: the kernels know no asking. */
+static bool ask_ns(const bench_pools *p, int side, const int *blocks, double *ns) {
   const int64_t n = ldg_min(COLUMN, p->bytes / 320);
-  const ldg_nest column = { .block = 8, .nd = 1, .dim = { { n, 320, 8 } } };
+  const bool reads = side == LDG_MODEL_READ;
+  const ldg_nest column = { .block = 8, .nd = 1, .dim = { { n, reads ? 320 : 8, reads ? 8 : 320 } } };
   const ldg_model *before = ldg_model_get();
   ldg_job j[ASKS];
-  double ns[ASKS];
-  int best = 0;
   bool known = true;
   for (int i = 0; i < ASKS; i++) {
     ldg_model m = *before;
@@ -263,14 +261,23 @@ static int64_t lines_ahead(const bench_pools *p) {
     known &= !strcmp(j[i].name, blocks[i] ? "ahead" : "block");
   }
   ldg_model_use(before);
-  if (!known) return before->number[LDG_MODEL_AHEAD];
-  for (int round = 0; round < 12; round++)
+  for (int round = 0; known && round < 12; round++)
     for (int i = 0; i < ASKS; i++) {
       const double start = calibrate_now();
-      j[i].run(&j[i], p->strided, p->dense, 0, n);
+      j[i].run(&j[i], reads ? p->strided : p->dense, reads ? p->dense : p->strided, 0, n);
       ns[i] = fmin(ns[i], calibrate_now() - start);
     }
-  for (int i = 1; i < ASKS; i++) best = ns[i] < (best ? 0.98 : 0.95) * ns[best] ? i : best;
+  return known;
+}
+
+/* The best distance for both sides together: processors differ in which of them waits more. */
+static int64_t lines_ahead(const bench_pools *p) {
+  static const int blocks[ASKS] = { 0, 32, 64, 128, 256 };
+  double read[ASKS], written[ASKS], times[ASKS];
+  if (!ask_ns(p, LDG_MODEL_READ, blocks, read) || !ask_ns(p, LDG_MODEL_WRITE, blocks, written)) return ldg_model_count(LDG_MODEL_AHEAD);
+  int best = 0;
+  for (int i = 0; i < ASKS; i++) times[i] = read[i] * written[i];
+  for (int i = 1; i < ASKS; i++) best = times[i] < (best ? 0.98 : 0.95) * times[best] ? i : best;
   return blocks[best];
 }
 
