@@ -2,7 +2,7 @@
 
 A row (name, lo, hi, head, tail) moves blocks of lo..hi bytes: `head` bytes from the front, then `tail` bytes that end
 where the block ends (they overlap the head when the block is shorter than head + tail). Tails are as narrow as they can be:
-a store that crosses a cache line costs twice. lo == hi makes the block length a constant of the kernel. Words instead of a head
+a store that crosses a cache line costs twice, and one that meets another one waits for it. lo == hi makes the block length a constant of the kernel. Words instead of a head
 say how long blocks move: loop, to aligned places; call, by memcpy; stream, past the caches. No length has one of these alone.
 """
 
@@ -34,16 +34,30 @@ BLOCKS = [
     ("w64", 64, 64, 64, 0),
     ("w72", 65, 72, 64, 8),
     ("w80", 73, 80, 64, 16),
-    ("w81", 81, 95, 64, 32),
-    ("w96", 96, 96, 96, 0),
-    ("w112", 97, 112, 96, 16),
-    ("w113", 113, 127, 96, 32),
+    ("w88", 81, 88, 64, 24),
+    ("w96", 89, 96, 64, 32),
+    ("w100", 97, 100, 96, 4),
+    ("w104", 101, 104, 96, 8),
+    ("w112", 105, 112, 96, 16),
+    ("w120", 113, 120, 96, 24),
+    ("w121", 121, 127, 96, 32),
     ("w128", 128, 128, 128, 0),
-    ("w144", 129, 144, 128, 16),
-    ("w160", 145, 160, 128, 32),
-    ("w192", 161, 192, 160, 32),
-    ("w224", 193, 224, 192, 32),
-    ("w256", 225, 256, 224, 32),
+    ("w136", 129, 136, 128, 8),
+    ("w144", 137, 144, 128, 16),
+    ("w152", 145, 152, 128, 24),
+    ("w160", 153, 160, 128, 32),
+    ("w168", 161, 168, 160, 8),
+    ("w176", 169, 176, 160, 16),
+    ("w184", 177, 184, 160, 24),
+    ("w192", 185, 192, 160, 32),
+    ("w200", 193, 200, 192, 8),
+    ("w208", 201, 208, 192, 16),
+    ("w216", 209, 216, 192, 24),
+    ("w224", 217, 224, 192, 32),
+    ("w232", 225, 232, 224, 8),
+    ("w240", 233, 240, 224, 16),
+    ("w248", 241, 248, 224, 24),
+    ("w256", 249, 256, 224, 32),
     ("loop", 257, "INT64_MAX", "LDG_HEAD_LOOP", 0),
     ("call", 257, "INT64_MAX", "LDG_HEAD_CALL", 0),
     ("stream", 257, "INT64_MAX", "LDG_HEAD_STREAM", 0),

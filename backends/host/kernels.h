@@ -12,9 +12,11 @@
 #if defined(__clang__)
 #define LDG_UNROLL _Pragma("clang loop unroll(full)")
 #define LDG_UNROLL_FEW _Pragma("clang loop unroll_count(4)")
+#define LDG_UNROLL_NONE _Pragma("clang loop unroll(disable)")
 #else
 #define LDG_UNROLL _Pragma("GCC unroll 16")
 #define LDG_UNROLL_FEW _Pragma("GCC unroll 4")
+#define LDG_UNROLL_NONE _Pragma("GCC unroll 1")
 #endif
 #define LDG_HEAD_LOOP 0        /* long blocks: see table.py */
 #define LDG_HEAD_CALL (-1)
