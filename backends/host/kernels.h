@@ -34,6 +34,11 @@ enum { LDG_FEW_READ, LDG_FEW_WRITTEN }; /* of job->own of a transpose: lines of 
 #define LDG_HAVE_SHUFFLE 0
 #endif
 
+/* What is stored before it is stored first. Processors write stores to their caches in order, some of them two at once where these go on in one line; a
+ * compiler's scheduler knows nothing of that, and likes to store a tail before its head: then lines take turns, and beyond the first-level
+ * cache each turn takes time. */
+#define LDG_IN_ORDER() __asm__ volatile("" ::: "memory")
+
 /* 256 bytes by the widest registers of a level, some of which are loaded before the first is stored. A load that follows a store to the
  * same place of another page waits for it, and where rows lie that way each of them would: a fifth of the time. */
 #if defined(__AVX512F__)
