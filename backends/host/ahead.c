@@ -1,7 +1,8 @@
 /* Lines of the first-level cache that can be waited for are few (about 20), and no processor foresees strides well. The second level can
  * wait for more, so lines are asked for to there, some blocks before it is their turn. Where they are already, that takes a tenth
  * longer, and nobody can tell from a layout whether its bytes are still in a cache: calls that are long enough are timed now and then, by
- * both kernels, and the faster one runs the others. */
+ * both kernels, and the faster one runs the others. Some processors wait for lines that they store to much longer than for those that they
+ * read (LDG_MODEL_WRITTEN): there it is what is written that is asked for, by a prefetch that reads. */
 #include "ahead.h"
 
 #include "base_cpu.h"
@@ -14,6 +15,7 @@ enum {
   WRITTEN_MAX = 1 << 20, /* bytes: those of lines that are read before they are written */
   LISTED_MAX = 256,  /* bytes: of listed blocks, one line each is asked for */
   SHORT_MAX = 256,   /* bytes: of blocks that have no line after the other */
+  SHARERS = 8,       /* listed blocks that have a line in common, where lines that are written are what takes longest */
   LINES_MIN = 128,   /* fewer are not worth to be timed */
   ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
   MEETING = 256,     /* bytes: lines of such strides are of few sets of every cache, and few channels of memory, and that is what binds */
@@ -42,7 +44,8 @@ static int64_t blocks_of(const ldg_nest *n, int dims) {
 
 static const char *list_why_not(const ldg_nest *n) {
   if (n->nd > 1 || n->at2 || n->psum || !n->at4) return "loops around a list, or two of them, or one of long offsets or lengths";
-  return n->span / n->dim[0].n < LINE ? "blocks share lines" : NULL;
+  const bool written = ldg_model_count(LDG_MODEL_WRITTEN) && n->list == LDG_LIST_DST;
+  return n->span / n->dim[0].n < (written ? LINE / SHARERS : LINE) ? "blocks share lines" : NULL;
 }
 
 /* Are lines that are written what takes longest, dense ones, too? Narrow blocks that are dense have few of them. */
