@@ -303,6 +303,34 @@ static double run_ns(const bench_pools *p, const ldg_model *m, int64_t libc, int
   return least;
 }
 
+enum { WRITES = 4, RUN = 64 << 10 };
+
+/* The best distance to read lines from that are about to be written, in runs out of cache. */
+static int64_t lines_written(const bench_pools *p) {
+  static const int lines[WRITES] = { 0, 8, 16, 32 };
+  const int64_t all = ldg_min(p->bytes, (int64_t)64 << 20);
+  const ldg_nest one = { .block = RUN, .nd = 1, .dim = { { 1, RUN, RUN } } };
+  const ldg_model *before = ldg_model_get();
+  double ns[WRITES];
+  ldg_job j[WRITES];
+  int best = 0;
+  for (int i = 0; i < WRITES; i++) {
+    ldg_model m = *before;
+    m.number[LDG_MODEL_WRITTEN] = lines[i], m.number[LDG_MODEL_LIBC] = m.number[LDG_MODEL_STREAM] = INT64_MAX, ns[i] = 1e18;
+    ldg_model_use(&m);
+    ldg_plan_nest(&j[i], &one, "memcpy", NULL);
+  }
+  ldg_model_use(before);
+  for (int round = 0; round < 12; round++)
+    for (int i = 0; i < WRITES; i++) {
+      const double start = calibrate_now();
+      for (int64_t at = 0; at + RUN <= all; at += RUN) j[i].run(&j[i], p->strided + at, p->dense + at, 0, 1);
+      ns[i] = fmin(ns[i], calibrate_now() - start);
+    }
+  for (int i = 1; i < WRITES; i++) best = ns[i] < (best ? 0.98 : 0.95) * ns[best] ? i : best;
+  return lines[best];
+}
+
 /* The least size from which on all sizes gain by it; INT32_MAX when the largest does not. */
 static int64_t stream_from(const bench_pools *p, const ldg_model *m) {
   int64_t n = ldg_min((int64_t)256 << 20, p->bytes);
@@ -328,6 +356,7 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   m->number[LDG_MODEL_PREFETCH] = prefetch_ahead(p);
   m->number[LDG_MODEL_MEET] = lines_to_meet(p);
   m->number[LDG_MODEL_AHEAD] = lines_ahead(p);
+  m->number[LDG_MODEL_WRITTEN] = lines_written(p);
   m->number[LDG_MODEL_STREAM] = stream_from(p, m);
   m->number[LDG_MODEL_LIBC] = libc_from(p, m);
 }

@@ -41,6 +41,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_LANES,    /* 1: a register filled lane by lane and stored beats stores of 1 to 8 bytes; else 0 */
   LDG_MODEL_MEET,     /* lines of one set of the first-level cache to have on their way at once, where there are many; 0: it does not matter */
   LDG_MODEL_AHEAD,    /* lines ahead, or listed blocks, to ask for lines into the second-level cache, where calls find that faster; 0: of no use */
+  LDG_MODEL_WRITTEN,  /* lines ahead to read those that are about to be written, where a line that is only stored to takes longer; 0: of no use */
   LDG_MODEL_NAMES
 } ldg_model_name;
 

@@ -17,6 +17,7 @@ START_TEST(lines_asked_for) {
   for (int i = 0; i < 72; i++) {
     const int64_t len = rng_in(&r, 0, 3) ? rng_in(&r, 1, 300) : rng_in(&r, 1, 3000), n = rng_in(&r, 30, len > 300 ? 60 : 300), step = len + rng_in(&r, 32, 900);
     m.number[LDG_MODEL_AHEAD] = i % 8 ? rng_in(&r, 1, 200) : 0;
+    m.number[LDG_MODEL_WRITTEN] = i % 4 < 2 ? rng_in(&r, 1, 40) : 0;
     for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = i % 2 || k == 0 ? (int64_t)64 << k : (int64_t)64 << (20 + k);
     ldg_model_use(&m);
     sample *s = s_contiguous(len, s_elem(LADING_BYTE));

@@ -123,10 +123,10 @@ START_TEST(small_bodies) {
 }
 END_TEST
 
-/* Blocks long enough for the C library or for stores past the caches, where the model says that these begin early. */
-static void check_long(rng *r, int64_t libc, int64_t streamed) {
+/* Blocks long enough for the C library, for stores past the caches, or to read what will be written, where the model says that these begin early. */
+static void check_long(rng *r, int64_t libc, int64_t streamed, int64_t written) {
   ldg_model m = ldg_model_builtin();
-  m.number[LDG_MODEL_LIBC] = libc, m.number[LDG_MODEL_STREAM] = streamed;
+  m.number[LDG_MODEL_LIBC] = libc, m.number[LDG_MODEL_STREAM] = streamed, m.number[LDG_MODEL_WRITTEN] = written, m.level[LDG_MODEL_L1] = 256;
   ldg_model_use(&m);
   for (int i = 0; i < 24; i++) {
     int64_t b = rng_in(r, 200, 1500), n = rng_in(r, 1, 5), at[5], len[5];
@@ -145,10 +145,11 @@ static void check_long(rng *r, int64_t libc, int64_t streamed) {
 
 START_TEST(long_blocks) {
   rng r = rng_of(19);
-  check_long(&r, INT64_MAX, INT64_MAX);
-  check_long(&r, 300, INT64_MAX);
-  check_long(&r, INT64_MAX, 1000);
-  check_long(&r, 700, 2000);
+  check_long(&r, INT64_MAX, INT64_MAX, 8);
+  check_long(&r, INT64_MAX, INT64_MAX, 0);
+  check_long(&r, 300, INT64_MAX, 0);
+  check_long(&r, INT64_MAX, 1000, 0);
+  check_long(&r, 700, 2000, 0);
 }
 END_TEST
 

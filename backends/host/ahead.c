@@ -1,7 +1,8 @@
 /* Lines of the first-level cache that can be waited for are few (about 20), and no processor foresees strides well. The second level can
  * wait for more, so lines are asked for to there, some blocks before it is their turn. Where they are already, that takes a tenth
  * longer, and nobody can tell from a layout whether its bytes are still in a cache: calls that are long enough are timed now and then, by
- * both kernels, and the faster one runs the others. */
+ * both kernels, and the faster one runs the others. Some processors wait for lines that they store to much longer than for those that they
+ * read (LDG_MODEL_WRITTEN): there it is what is written that is asked for, by a prefetch that reads. */
 #include "ahead.h"
 
 #include "base_cpu.h"
@@ -11,12 +12,15 @@
 enum {
   LINE = 64, PAGE = 4096,
   BLOCK_MAX = 8192,  /* bytes: longer ones are streams by themselves */
+  WRITTEN_MAX = 1 << 20, /* bytes: those of lines that are read before they are written */
   LISTED_MAX = 256,  /* bytes: of listed blocks, one line each is asked for */
   SHORT_MAX = 256,   /* bytes: of blocks that have no line after the other */
+  SHARERS = 8,       /* listed blocks that have a line in common, where lines that are written are what takes longest */
   LINES_MIN = 128,   /* fewer are not worth to be timed */
   ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
   MEETING = 256,     /* bytes: lines of such strides are of few sets of every cache, and few channels of memory, and that is what binds */
-  BETWEEN = 16       /* calls of a thread, about, between two that are timed */
+  LINES_MANY = 1024, /* from so many on, calls are timed as often as that is worth it */
+  BETWEEN = 16       /* such calls of a thread, about, between two that are timed */
 };
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
@@ -40,10 +44,18 @@ static int64_t blocks_of(const ldg_nest *n, int dims) {
 
 static const char *list_why_not(const ldg_nest *n) {
   if (n->nd > 1 || n->at2 || n->psum || !n->at4) return "loops around a list, or two of them, or one of long offsets or lengths";
-  return n->span / n->dim[0].n < LINE ? "blocks share lines" : NULL;
+  const bool written = ldg_model_count(LDG_MODEL_WRITTEN) && n->list == LDG_LIST_DST;
+  return n->span / n->dim[0].n < (written ? LINE / SHARERS : LINE) ? "blocks share lines" : NULL;
 }
 
-static int side_of(const ldg_nest *n) { return has_lines(n, LDG_MODEL_READ) ? LDG_MODEL_READ : LDG_MODEL_WRITE; }
+/* Are lines that are written what takes longest, dense ones, too? Narrow blocks that are dense have few of them. */
+static bool is_by_written(const ldg_nest *n) {
+  return ldg_model_count(LDG_MODEL_WRITTEN) && !n->at && n->block >= LINE && (n->dim[0].src != n->block || n->dim[0].dst != n->block);
+}
+static int side_of(const ldg_nest *n) {
+  if (n->at) return n->list == LDG_LIST_DST ? LDG_MODEL_WRITE : LDG_MODEL_READ;
+  return !is_by_written(n) && has_lines(n, LDG_MODEL_READ) ? LDG_MODEL_READ : LDG_MODEL_WRITE;
+}
 
 /* What is likely until calls were timed: levels are measured halfway into a cache; what goes on from line to line is foreseen, but not from
  * memory; page walks take longer than lines, and writes wait for them less than loads do. What only one call would gain or lose has to be sure. */
@@ -57,19 +69,21 @@ static bool is_likely(const ldg_nest *n) {
   return 2 * LINE * lines > cached && ldg_cost_footprint(n) > cached;
 }
 
-/* What the first cache holds may come from anywhere, too, but is over before much was asked for; and compiled kernels are good at it. */
+/* What the first cache holds may come from anywhere, too, but is over before much was asked for; and compiled kernels are good at it. Where
+ * lines that are written take that long, they are worth the while nevertheless. */
 static bool are_few(const ldg_nest *n) {
   const int64_t blocks = blocks_of(n, n->nd);
   if (blocks < LINES_MIN / ldg_min(lines_of(n), LINES_MIN)) return true;
+  if (ldg_model_count(LDG_MODEL_WRITTEN) && side_of(n) == LDG_MODEL_WRITE) return false;
   return LINE * (double)blocks * (double)lines_of(n) <= 2 * ldg_model_footprint(LDG_MODEL_L1);
 }
 
 const char *ldg_ahead_why_not(const ldg_nest *n) {
   if (ldg_model_count(LDG_MODEL_AHEAD) == 0) return "this machine foresees what is read, or does not mind";
-  if (n->block > (n->at ? LISTED_MAX : BLOCK_MAX)) return "blocks are long";
+  if (n->block > (n->at ? LISTED_MAX : is_by_written(n) ? WRITTEN_MAX : BLOCK_MAX)) return "blocks are long";
   if (are_few(n)) return "lines are few";
   if (n->at && list_why_not(n)) return list_why_not(n);
-  if (!n->at && !has_lines(n, LDG_MODEL_READ) && !has_lines(n, LDG_MODEL_WRITE)) return "blocks share lines, or come back to them";
+  if (!n->at && !is_by_written(n) && !has_lines(n, LDG_MODEL_READ) && !has_lines(n, LDG_MODEL_WRITE)) return "blocks share lines, or come back to them";
   return n->once && !is_likely(n) ? "one call does not find out whether that is faster" : NULL;
 }
 
@@ -79,7 +93,7 @@ double ldg_ahead_cost(const ldg_nest *n) { return n->at ? 0.99 * ldg_cost_list(n
 typedef struct ahead {
   ldg_asked asked;          /* first: kernels find it there */
   ldg_run *run[2];          /* plain, and asking */
-  int64_t few;              /* iterations of the outermost dim that are not timed */
+  int32_t few, step;        /* iterations of the outermost dim that are not timed; lines of a call, LINES_MANY at most */
   _Atomic int which;        /* of both is run */
   _Atomic uint64_t pace[2]; /* 1/1024 ticks for such an iteration; 0: not known. All of them are racy: who is lost was only timed in vain */
 } ahead;
@@ -93,7 +107,7 @@ static uint64_t settle(_Atomic uint64_t *pace, uint64_t now) {
   return is;
 }
 
-/* Of a thread: calls before one is timed, and how many were; the steps are in no time with what a program does. */
+/* Of a thread: lines before a call is timed, and how many were; the steps are in no time with what a program does. */
 typedef struct turns { int until; unsigned timed; } turns;
 static _Thread_local turns turn;
 
@@ -101,7 +115,7 @@ static _Thread_local turns turn;
 static int to_time(ahead *a, int best) {
   const bool known[2] = { atomic_load_explicit(&a->pace[0], memory_order_relaxed) != 0, atomic_load_explicit(&a->pace[1], memory_order_relaxed) != 0 };
   const bool other = !known[!best] ? known[best] : turn.timed % 4 == 0;
-  turn.timed++, turn.until = known[0] && known[1] ? BETWEEN / 2 + (int)(turn.timed * 5 % BETWEEN) : 0;
+  turn.timed++, turn.until = known[0] && known[1] ? LINES_MANY * (BETWEEN / 2 + (int)(turn.timed * 5 % BETWEEN)) : 0;
   return other ? !best : best;
 }
 
@@ -118,9 +132,12 @@ static __attribute__((noinline)) int run_timed(const ldg_job *j, ahead *a, const
 
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   ahead *a = (ahead *)(uintptr_t)(const void *)j->own;
-  if (n >= a->few && --turn.until < 0) return run_timed(j, a, src, dst, i0, n);
+  if (n >= a->few && (turn.until -= a->step) < 0) return run_timed(j, a, src, dst, i0, n);
   return a->run[atomic_load_explicit(&a->which, memory_order_relaxed)](j, src, dst, i0, n);
 }
+
+/* Lines that are written next to each other are soon there; nor should those of a long block be asked for all at once. */
+static bool is_near(const ldg_nest *n) { return is_by_written(n) && (n->dim[0].dst == n->block || n->block > BLOCK_MAX); }
 
 /* Behind the end of a row, of a nest or of a part of it lines are asked for that come next, or in vain. */
 static void settle_distance(const ldg_nest *n, ldg_asked *a) {
@@ -129,17 +146,19 @@ static void settle_distance(const ldg_nest *n, ldg_asked *a) {
   const uint64_t many = (uint64_t)(by_rows ? (blocks + row - 1) / row : blocks);
   const int side = side_of(n);
   a->writes = side == LDG_MODEL_WRITE;
-  a->ahead = n->at ? (int64_t)many : (int64_t)(many * (uint64_t)stride_of(&n->dim[by_rows], side));
+  if (is_near(n)) a->ahead = LINE * ldg_model_count(LDG_MODEL_WRITTEN);
+  else a->ahead = n->at ? (int64_t)many : (int64_t)(many * (uint64_t)stride_of(&n->dim[by_rows], side));
 }
 
-static int64_t few_of(const ldg_nest *n) {
-  return ldg_max(1, LINES_MIN / ldg_min(blocks_of(n, n->nd - 1), LINES_MIN) / ldg_min(lines_of(n), LINES_MIN));
+static int32_t few_of(const ldg_nest *n) {
+  return (int32_t)ldg_max(1, LINES_MIN / ldg_min(blocks_of(n, n->nd - 1), LINES_MIN) / ldg_min(lines_of(n), LINES_MIN));
 }
+static int32_t step_of(const ldg_nest *n) { return (int32_t)ldg_min(ldg_min(blocks_of(n, n->nd), LINES_MANY) * ldg_min(lines_of(n), LINES_MANY), LINES_MANY); }
 
 void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
   ahead *a = (ahead *)(void *)j->own;
   const ldg_nest *n = &j->nest;
-  *a = (ahead){ .run = { plain->run, asking }, .few = few_of(n) };
+  *a = (ahead){ .run = { plain->run, asking }, .few = few_of(n), .step = step_of(n) };
   memcpy(&a->asked.long_, plain->own, sizeof a->asked.long_), settle_distance(n, &a->asked);
   atomic_init(&a->which, is_likely(n)), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
   j->run = !n->once && ldg_cpu_ticks() ? run : a->run[is_likely(n)];

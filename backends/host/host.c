@@ -50,7 +50,13 @@ static ldg_long *long_of(ldg_job *j) {
   *l = (ldg_long){ .libc = ldg_model_count(LDG_MODEL_LIBC), .stream = ldg_model_count(LDG_MODEL_STREAM), .ahead = ldg_model_count(LDG_MODEL_PREFETCH) };
   return l;
 }
-static void memcpy_prepare(ldg_job *j) { long_of(j), j->run = kernels()->dense; }
+/* What the first cache holds takes longer when it is asked for. */
+static void memcpy_prepare(ldg_job *j) {
+  const int64_t written = ldg_model_count(LDG_MODEL_WRITTEN);
+  ldg_long *l = long_of(j);
+  l->each = written ? (int64_t)ldg_model_footprint(LDG_MODEL_L1) : INT64_MAX, l->ahead = 64 * written;
+  j->run = kernels()->dense;
+}
 
 /* A dim that is dense on one side and strided on the other, and the mirrored one: the makings of a transpose. */
 static bool transpose_dims(const ldg_nest *n, int *p, int *q) {

@@ -120,7 +120,8 @@ typedef struct ldg_block_kernels {
 
 /* What long blocks and lists go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
  * caches are better than either; of a strided or list nest also the bytes of an iteration and the kernel for each. Where blocks
- * have lengths of their own, `each` is the longest one. Of lists that are far apart: entries to prefetch ahead. */
+ * have lengths of their own, `each` is the longest one. Of lists that are far apart: entries to prefetch ahead. A run of at least `each`
+ * bytes asks for lines that it will write, so many bytes ahead. */
 typedef struct ldg_long { int64_t libc, stream, each, ahead; ldg_run *near, *far; } ldg_long;
 #define LDG_AHEAD(job) (((const ldg_long *)(const void *)(job)->own)->ahead)
 
@@ -128,7 +129,8 @@ typedef struct ldg_long { int64_t libc, stream, each, ahead; ldg_run *near, *far
 typedef struct ldg_asked { ldg_long long_; int64_t ahead; bool writes; } ldg_asked; /* the first as in ldg_shuffle */
 #define LDG_ASKED(job) ((const ldg_asked *)(const void *)(job)->own)
 #define LDG_ASKED_FOR 2
-#define LDG_ASK(at) __builtin_prefetch(at, 0, 2) /* into the second-level cache */
+LDG_INLINE void ldg_ask(const char *at) { __builtin_prefetch(at, 0, 2); } /* into the second-level cache */
+LDG_INLINE void ldg_ask_near(const char *at) { __builtin_prefetch(at, 0, 3); }
 
 /* What a shuffle kernel goes by, in job->own. Lanes are of 1 or 4 bytes; masks have a bit for each. */
 typedef struct ldg_shuffle {
