@@ -258,7 +258,7 @@ static void lap(const race *r, bool compiled, int64_t n) {
 #define LAP_NS 20000
 
 /* The least of some rounds, picoseconds an iteration, taken in turns. */
-static void time_both(const race *r, int64_t n, int64_t ps[2]) {
+static void time_here(const race *r, int64_t n, int64_t ps[2]) {
   const int64_t unlooked = ldg_max(1, 64 * LONGEST / n); /* laps between two looks at the clock */
   ps[0] = ps[1] = INT64_MAX;
   for (int round = 0; round < ROUNDS; round++)
@@ -269,6 +269,16 @@ static void time_both(const race *r, int64_t n, int64_t ps[2]) {
         for (int64_t i = 0; i < unlooked; i++, laps++) lap(r, k, n);
       ps[k] = ldg_min(ps[k], ns * 1000 / (laps * n));
     }
+}
+
+/* With the destination at a line, and half a page and a part of a line further: much depends on where both sides lie in lines and pages. */
+enum { LINE = 64, FURTHER = 2048 + 16 };
+static void time_both(const race *r, int64_t n, int64_t ps[2]) {
+  race further = *r;
+  int64_t more[2];
+  further.dst += FURTHER;
+  time_here(r, n, ps), time_here(&further, n, more);
+  for (int k = 0; k < 2; k++) ps[k] = (ps[k] + more[k]) / 2;
 }
 
 #define NOISE 1.03  /* as fast, as far as one can tell */
@@ -325,10 +335,10 @@ static bool is_list(const rival *r, int64_t n) {
 static int64_t open_race(const ldg_shape *s, int64_t n, int64_t bytes, race *r) {
   n = sides_of(s, n, bytes, r);
   const int64_t a = r->a.hi - r->a.lo, b = r->b.hi - r->b.lo;
-  r->room[0] = ldg_alloc(a), r->room[1] = ldg_alloc(b);
+  r->room[0] = ldg_alloc(a), r->room[1] = ldg_alloc(b + LINE + FURTHER);
   if (!r->room[0] || !r->room[1] || !open_rival(s, n, r)) return 0;
-  memset(r->room[0], 1, (size_t)a), memset(r->room[1], 1, (size_t)b);
-  r->src = r->room[0] - r->a.lo, r->dst = r->room[1] - r->b.lo;
+  memset(r->room[0], 1, (size_t)a), memset(r->room[1], 1, (size_t)(b + LINE + FURTHER));
+  r->src = r->room[0] - r->a.lo, r->dst = r->room[1] + (-(intptr_t)r->room[1] & (LINE - 1)) - r->b.lo;
   return n;
 }
 
