@@ -6,7 +6,8 @@ static int64_t between_words(void) { return ldg_jit_forced() ? 1 : 1 << 20; }
 
 /* Also of one that others may be looking at: those of a pair are used again. */
 void ldg_hot_init(ldg_hot *h) {
-  atomic_store_explicit(&h->kernel, NULL, memory_order_relaxed), atomic_store_explicit(&h->least, 1, memory_order_relaxed);
+  atomic_store_explicit(&h->kernel, NULL, memory_order_relaxed);
+  atomic_store_explicit(&h->least, 1, memory_order_relaxed), atomic_store_explicit(&h->most, INT64_MAX, memory_order_relaxed);
   atomic_store_explicit(&h->slot, NULL, memory_order_relaxed), atomic_store_explicit(&h->why, NULL, memory_order_relaxed);
   atomic_store_explicit(&h->moved, 0, memory_order_relaxed), atomic_store_explicit(&h->left, 0, memory_order_relaxed);
   atomic_store_explicit(&h->tell, ldg_jit_forced() ? 1 : LDG_HOT_LOOK, memory_order_relaxed);
@@ -15,7 +16,7 @@ void ldg_hot_init(ldg_hot *h) {
 bool ldg_hot_adopt(ldg_hot *h, const ldg_slot *slot) {
   ldg_kernel *k = atomic_load_explicit(&slot->kernel, memory_order_acquire);
   if (!k) return false;
-  atomic_store_explicit(&h->least, slot->least, memory_order_relaxed);
+  atomic_store_explicit(&h->least, slot->least, memory_order_relaxed), atomic_store_explicit(&h->most, slot->most, memory_order_relaxed);
   atomic_store_explicit(&h->kernel, k, memory_order_release);
   return true;
 }

@@ -10,7 +10,7 @@
 
 typedef struct ldg_hot {
   _Atomic(ldg_kernel *) kernel;  /* of the slot, once it is there */
-  _Atomic int64_t least;         /* iterations that it is for; set before the kernel is */
+  _Atomic int64_t least, most;   /* iterations that it is for; set before the kernel is */
   _Atomic(ldg_slot *) slot;      /* NULL: not yet, or never */
   _Atomic int64_t moved;         /* bytes, not yet told to the slot; racy: some may be lost */
   _Atomic int64_t tell;          /* when that many; INT64_MAX: nobody wants to know any more */
@@ -57,6 +57,12 @@ static inline bool ldg_hot_count(ldg_hot *h, int64_t bytes) {
   const int64_t all = atomic_load_explicit(&h->moved, memory_order_relaxed) + bytes;
   atomic_store_explicit(&h->moved, all, memory_order_relaxed);
   return all >= mark;
+}
+/* Without a kernel, and none is to be expected? */
+static inline bool ldg_hot_is_settled(const ldg_hot *h) { return atomic_load_explicit(&h->tell, memory_order_relaxed) == INT64_MAX; }
+/* Is it for calls of so many iterations, which are so many in all? */
+static inline bool ldg_hot_is_for(const ldg_hot *h, int64_t turns, int64_t all) {
+  return turns >= atomic_load_explicit(&h->least, memory_order_relaxed) && all <= atomic_load_explicit(&h->most, memory_order_relaxed);
 }
 
 /* Is a body small enough for a shape? */

@@ -14,14 +14,13 @@ typedef struct hot {
   int64_t each;                  /* bytes of an iteration of the step; 0: only the whole of it is counted */
   /* set before there is a slot */
   int64_t most;                  /* iterations of the step, at once, that a kernel is for: more go past the caches, as kernels do not */
+  int64_t each_turns;            /* iterations of the kernel in one of the step */
   int64_t at[2];                 /* of the kernel's places, from those of the iteration */
   int loops;                     /* dim[0] is the kernel's own loop; 0: there is none, the kernel does the whole step */
   ldg_dim dim[LDG_DIMS];
 } hot;
 
 /* ---- running ---- */
-
-static bool is_enough(const hot *h, int64_t turns) { return turns >= atomic_load_explicit(&h->hot.least, memory_order_relaxed); }
 
 static void run_loops(const hot *h, ldg_kernel *k, int d, const char *src, char *dst, int64_t n) {
   if (d == 0) k(src, dst, n, h->dim[0].src, h->dim[0].dst, NULL);
@@ -34,7 +33,7 @@ static void look(const ldg_look *l, bool dropped);
 static __attribute__((noinline)) int run_otherwise(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
-  if (k && n <= h->most && h->loops > 1 && is_enough(h, h->dim[0].n)) {
+  if (k && n <= h->most && h->loops > 1 && ldg_hot_is_for(&h->hot, h->dim[0].n, n * h->each_turns)) {
     run_loops(h, k, h->loops - 1, ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), n);
     return LADING_OK;
   }
@@ -42,14 +41,17 @@ static __attribute__((noinline)) int run_otherwise(const ldg_job *j, const char 
   return h->below(j, src, dst, i0, n);
 }
 
-/* The kernel's own loop, or one turn of it for the whole step: a call that passes on what it got, and saves no register for it. */
+/* The kernel's own loop, or one turn of it for the whole step; or tier 1, where nothing more is to be expected: a call that passes on what
+ * it got, and saves no register for it. */
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const hot *h = j->hot;
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
   if (__builtin_expect(k && h->loops <= 1 && n <= h->most, 1)) {
     const int64_t turns = h->loops ? n : n == h->step->n;
-    if (is_enough(h, turns)) return k(ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), turns, h->dim[0].src, h->dim[0].dst, NULL);
+    if (ldg_hot_is_for(&h->hot, turns, turns)) return k(ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), turns, h->dim[0].src, h->dim[0].dst, NULL);
+    return h->below(j, src, dst, i0, n);
   }
+  if (!k && ldg_hot_is_settled(&h->hot)) return h->below(j, src, dst, i0, n);
   return run_otherwise(j, src, dst, i0, n);
 }
 
@@ -58,7 +60,7 @@ static int run_list(const ldg_job *j, const char *src, char *dst, int64_t i0, in
   const hot *h = j->hot;
   const ldg_dim *d = &h->dim[0];
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
-  if (__builtin_expect(k && n <= h->most && is_enough(h, n), 1))
+  if (__builtin_expect(k && n <= h->most && ldg_hot_is_for(&h->hot, n, n), 1))
     return k(ldg_at(src, h->at[0] + i0 * d->src), ldg_at(dst, h->at[1] + i0 * d->dst), n, d->src, d->dst, h->step->at4 + i0);
   return run_otherwise(j, src, dst, i0, n);
 }
@@ -102,7 +104,9 @@ static const ldg_rep *loops_of(hot *h, ldg_shape *s) {
     if (ldg_hot_fits(r->child)) { r = r->child; break; }
   }
   h->loops = loops, h->dim[0] = (ldg_dim){ 0, 0, 0 };
+  h->each_turns = 1;
   for (int i = 0; i < loops; i++) h->dim[i] = outer[loops - 1 - i];
+  for (int i = 0; i < loops - 1; i++) h->each_turns *= h->dim[i].n;
   s->stride[0] = loops ? h->dim[0].src : 0, s->stride[1] = loops ? h->dim[0].dst : 0;
   return r;
 }

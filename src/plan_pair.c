@@ -278,7 +278,7 @@ static void run(const ldg_pair *p, ldg_kernel *k, const ldg_items *src, const ld
 /* Those within [lo, hi), if they are as many as the kernel is for, and no more. The stream may be as long as an int64_t can say. */
 static bool whole_periods(const ldg_pair *p, int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
   const int64_t before = lo % p->period ? p->period - lo % p->period : 0, behind = hi % p->period, bytes = hi - lo - before - behind;
-  if (hi - lo > p->most || bytes <= 0 || ldg_min(p->row, bytes) / p->period < atomic_load_explicit(&p->hot.least, memory_order_relaxed)) return false;
+  if (hi - lo > p->most || bytes <= 0 || !ldg_hot_is_for(&p->hot, ldg_min(p->row, bytes) / p->period, bytes / p->period)) return false;
   *from = lo + before, *to = hi - behind;
   return true;
 }

@@ -112,8 +112,8 @@ START_TEST(small_bodies) {
   rng r = rng_of(18);
   for (int i = 0; i < share_of(1500); i++) {
     sample *s = small_body(&r);
-    const int64_t e = map_extent(s->map) + rng_in(&r, -2, 20), m = rng_in(&r, 1, 9);
-    if (i % 3) s = s_hvector(m, 1, e, s);
+    const int64_t e = map_extent(s->map) + rng_in(&r, -2, 20), m = rng_in(&r, 1, i % 5 ? 9 : 40);
+    if (i % 3) s = s_hvector(m, 1, rng_in(&r, 0, 2) ? e : -e, s);
     if (i % 3 == 2) s = s_hvector(rng_in(&r, 1, 4), 1, e * m + rng_in(&r, 0, 50), s);
     const int64_t count = rng_in(&r, 1, 4);
     check_moves(s, count, &r);

@@ -44,7 +44,7 @@ static const char *load(ldg_entry *e) {
   if (why) return why;
   atomic_store_explicit(&cost, k.compile_ns, memory_order_relaxed);
   const bool better = k.least < INT64_MAX || ldg_jit_forced();
-  e->slot.least = ldg_jit_forced() ? 1 : k.least;
+  e->slot.least = ldg_jit_forced() ? 1 : k.least, e->slot.most = ldg_jit_forced() ? INT64_MAX : k.most;
   if (better) atomic_store_explicit(&e->slot.kernel, k.run, memory_order_release);
   else ldg_cache_unload(&k);
   set_state(e, better ? LDG_SLOT_READY : LDG_SLOT_WORSE);

@@ -101,7 +101,7 @@ const char *ldg_cache_check(const char *bytes, int64_t n, const ldg_cache_tail *
   const ldg_cache_tail *x = (const ldg_cache_tail *)(const void *)(bytes + most);
   if (memcmp(x->magic, LDG_CACHE_MAGIC, sizeof x->magic) != 0) return "it is no kernel, or cut off";
   if (x->sum != ldg_cache_sum(bytes, n - 8)) return "it is damaged";
-  if (x->object < 1 || x->object > most || x->entry < 1 || x->entry >= x->object || x->least < 1) return "its numbers make no sense";
+  if (x->object < 1 || x->object > most || x->entry < 1 || x->entry >= x->object || x->least < 1 || x->most < 1) return "its numbers make no sense";
   if (x->key < 1 || x->key > LDG_KEY_MAX || x->key > most - x->object) return "its numbers make no sense";
   *tail = x, *key = bytes + most - x->key;
   return (*key)[x->key - 1] ? "its key does not end" : NULL;
@@ -113,7 +113,7 @@ static const char *take(const char *want, const char *map, int64_t size, ldg_cac
   if (why) return why;
   if (strcmp(key, want) != 0) return "it is the kernel of another shape";
   if (tail->least == INT64_MAX && tail->machine != ldg_cache_machine()) return "it was no faster, but on another kind of machine or with another library";
-  *out = (ldg_cache_kernel){ (ldg_kernel *)(uintptr_t)(map + tail->entry), tail->least, tail->compile_ns, (void *)(uintptr_t)map, size };
+  *out = (ldg_cache_kernel){ (ldg_kernel *)(uintptr_t)(map + tail->entry), tail->least, tail->most, tail->compile_ns, (void *)(uintptr_t)map, size };
   return NULL;
 }
 

@@ -10,12 +10,12 @@
 #define LDG_CACHE_NAME 40
 #define LDG_CACHE_FILE_MAX (1 << 20)  /* bytes of one file */
 #define LDG_JIT_LOCKED 'L'            /* what the helper writes when others had the lock for too long: it was no fault of a kernel's */
-#define LDG_CACHE_VERSION 7           /* of files, of what kernels promise, and of how they are judged */
+#define LDG_CACHE_VERSION 8           /* of files, of what kernels promise, and of how they are judged */
 
 typedef struct ldg_cache_tail {
   char magic[8];
   int64_t object, entry;              /* bytes of the shared object; where the kernel starts in it */
-  int64_t least;                      /* iterations from which on it was faster than without it, INT64_MAX: never */
+  int64_t least, most;                /* iterations from which on it was faster than without it, INT64_MAX: never; and up to which */
   int64_t compile_ns, before_ps, after_ps; /* all that it took; an iteration without it and with it */
   uint64_t machine;                   /* ldg_cache_machine of whoever judged it */
   int64_t key;                        /* bytes of the key, which stands before this, with its NUL */
@@ -41,7 +41,7 @@ const char *ldg_cache_check(const char *bytes, int64_t n, const ldg_cache_tail *
 
 /* The file `name` for reading, with its size; -1 and why not. */
 int ldg_cache_open(int dir, const char *name, int64_t *size, const char **why);
-typedef struct ldg_cache_kernel { ldg_kernel *run; int64_t least, compile_ns; void *map; int64_t size; } ldg_cache_kernel;
+typedef struct ldg_cache_kernel { ldg_kernel *run; int64_t least, most, compile_ns; void *map; int64_t size; } ldg_cache_kernel;
 extern const char ldg_cache_none[];   /* why not: there is no such file */
 /* Copies the kernel of a key into memory: the file is not looked at again. NULL or why not. */
 const char *ldg_cache_load(const char *key, ldg_cache_kernel *out);

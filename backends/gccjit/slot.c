@@ -150,6 +150,7 @@ void ldg_jit_explain(const ldg_slot *slot, ldg_text *t) {
   if (state == LDG_SLOT_COLD)
     ldg_text_add(t, ": of %.0f bytes moved a kernel could have saved %.2f ms; one takes %.0f ms to make", all, all * e->gain * 1e-6, (double)ldg_attend_cost() * 1e-6);
   if (state == LDG_SLOT_READY) ldg_text_add(t, " from %lld iterations on", (long long)slot->least);
+  if (state == LDG_SLOT_READY && slot->most < INT64_MAX) ldg_text_add(t, ", up to %lld", (long long)slot->most);
   if (state < LDG_SLOT_READY || state == LDG_SLOT_FAILED) ldg_text_add(t, "%s%s", why ? ": " : "", why ? why : "");
   ldg_text_add(t, "\n      %.100s\n", e->key);
 }

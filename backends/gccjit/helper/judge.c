@@ -221,7 +221,7 @@ static bool open_type(const ldg_shape *s, int which, const side *d, int64_t n, r
   return !e && (!d->at || list_type(&r->type[which], n, d->at)) && !ldg_api_plan(r->type[which], &r->plan[which]);
 }
 
-typedef struct race { ldg_kernel *kernel; lading_op op; rival rival; const char *src; char *dst; side a, b; bool listed; int32_t list[LONGEST]; } race;
+typedef struct race { ldg_kernel *kernel; lading_op op; rival rival; char *room[2]; const char *src; char *dst; side a, b; bool listed; int32_t list[LONGEST]; } race;
 
 static void lap_op(const race *r, int64_t n) {
   lading_type *const *t = r->rival.type;
@@ -258,16 +258,27 @@ static void lap(const race *r, bool compiled, int64_t n) {
 #define LAP_NS 20000
 
 /* The least of some rounds, picoseconds an iteration, taken in turns. */
-static void time_both(const race *r, int64_t n, int64_t ps[2]) {
+static void time_here(const race *r, int64_t n, int64_t ps[2]) {
+  const int64_t unlooked = ldg_max(1, 64 * LONGEST / n); /* laps between two looks at the clock */
   ps[0] = ps[1] = INT64_MAX;
   for (int round = 0; round < ROUNDS; round++)
     for (int k = 0; k < 2; k++) {
       const int64_t start = now_ns();
       int64_t laps = 0, ns = 0;
       for (; ns < LAP_NS; ns = now_ns() - start)
-        for (int i = 0; i < 64; i++, laps++) lap(r, k, n);
+        for (int64_t i = 0; i < unlooked; i++, laps++) lap(r, k, n);
       ps[k] = ldg_min(ps[k], ns * 1000 / (laps * n));
     }
+}
+
+/* With the destination at a line, and half a page and a part of a line further: much depends on where both sides lie in lines and pages. */
+enum { LINE = 64, FURTHER = 2048 + 16 };
+static void time_both(const race *r, int64_t n, int64_t ps[2]) {
+  race further = *r;
+  int64_t more[2];
+  further.dst += FURTHER;
+  time_here(r, n, ps), time_here(&further, n, more);
+  for (int k = 0; k < 2; k++) ps[k] = (ps[k] + more[k]) / 2;
 }
 
 #define NOISE 1.03  /* as fast, as far as one can tell */
@@ -291,7 +302,6 @@ static double time_all(const race *r, int64_t most, ldg_cache_tail *tail) {
   return ratio;
 }
 
-#define CACHED (24 << 10)
 /* In order, as the library likes it best, but by no stride, nor where a stride within entries would go on. */
 static void stroll(int32_t *list, int64_t stride) {
   for (int64_t i = list[0] = 0; i + 1 < LONGEST; i++) {
@@ -300,13 +310,14 @@ static void stroll(int32_t *list, int64_t stride) {
   }
 }
 
-/* The sides of a race: a packed one is tight, others have gaps; and for how many iterations the first-level cache holds both. */
-static int64_t sides_of(const ldg_shape *s, int dir, race *r) {
-  int64_t stride[2], n = 2 * LONGEST;
+/* The sides of a race: a packed one is tight, others have gaps; and how many iterations, at most twice as few as `n`, take no more bytes. */
+static int64_t sides_of(const ldg_shape *s, int64_t n, int64_t bytes, race *r) {
+  const int dir = r->rival.dir;
+  int64_t stride[2];
   for (int k = 0; k < 2; k++) stride[k] = !open_strides(s) ? s->stride[k] : is_memory(dir, k) ? wide(s, k, 8) : span_of(s, k);
   stroll(r->list, stride[dir == LDG_UNPACK]);
   do n /= 2, r->a = side_of(s, 0, n, stride[0], r->list), r->b = side_of(s, 1, n, stride[1], r->list);
-  while (n > 8 && r->a.hi - r->a.lo + r->b.hi - r->b.lo > CACHED);
+  while (n > 8 && r->a.hi - r->a.lo + r->b.hi - r->b.lo > bytes);
   return n;
 }
 
@@ -320,28 +331,50 @@ static bool is_list(const rival *r, int64_t n) {
   return one->rep->kind == LDG_BLOCKS && one->n == n;
 }
 
+/* Memory and types for as many of n / 2 iterations as take no more bytes; how many that are. 0: no memory. */
+static int64_t open_race(const ldg_shape *s, int64_t n, int64_t bytes, race *r) {
+  n = sides_of(s, n, bytes, r);
+  const int64_t a = r->a.hi - r->a.lo, b = r->b.hi - r->b.lo;
+  r->room[0] = ldg_alloc(a), r->room[1] = ldg_alloc(b + LINE + FURTHER);
+  if (!r->room[0] || !r->room[1] || !open_rival(s, n, r)) return 0;
+  memset(r->room[0], 1, (size_t)a), memset(r->room[1], 1, (size_t)(b + LINE + FURTHER));
+  r->src = r->room[0] - r->a.lo, r->dst = r->room[1] + (-(intptr_t)r->room[1] & (LINE - 1)) - r->b.lo;
+  return n;
+}
+
+static void close_race(race *r) {
+  for (int k = 0; k < 2; k++) lading_type_free(r->rival.type[k]), ldg_free(r->room[k]);
+}
+
+#define CACHED (24 << 10)
+static const char no_room[] = "no memory to time it in";
+
+/* Does it lose in the second-level cache what it gained in the first? Stores that lie across lines do there. */
+static const char *time_far(const ldg_shape *s, race r, int64_t near, ldg_cache_tail *tail) {
+  const int64_t bytes = ldg_cpu_cache(2) / 2, n = open_race(s, bytes, bytes, &r);
+  int64_t ps[2] = { 1, 0 };
+  if (n > near) time_both(&r, n, ps);
+  if ((double)ps[1] > NOISE * (double)ps[0]) tail->most = near;
+  close_race(&r);
+  return n ? NULL : no_room;
+}
+
 static const char *speed_of(const ldg_shape *s, ldg_kernel *kernel, int dir, ldg_cache_tail *tail, double *ratio) {
-  race r = { .kernel = kernel, .op = op_of(&s->reduce), .rival.dir = dir, .listed = s->listed[0] || s->listed[1] };
-  const int64_t n = sides_of(s, dir, &r);
-  char *src = ldg_alloc(r.a.hi - r.a.lo), *dst = ldg_alloc(r.b.hi - r.b.lo);
-  const char *why = NULL;
-  tail->least = INT64_MAX;
-  if (!src || !dst || !open_rival(s, n, &r)) why = "no memory to time it in";
-  else if (!r.listed || is_list(&r.rival, n)) {
-    memset(src, 1, (size_t)(r.a.hi - r.a.lo)), memset(dst, 1, (size_t)(r.b.hi - r.b.lo));
-    r.src = src - r.a.lo, r.dst = dst - r.b.lo;
-    *ratio = time_all(&r, n, tail);
-  }
-  for (int k = 0; k < 2; k++) lading_type_free(r.rival.type[k]);
-  ldg_free(src), ldg_free(dst);
-  return why;
+  const race fresh = { .kernel = kernel, .op = op_of(&s->reduce), .rival.dir = dir, .listed = s->listed[0] || s->listed[1] };
+  race r = fresh;
+  const int64_t n = open_race(s, 2 * LONGEST, CACHED, &r);
+  tail->least = tail->most = INT64_MAX;
+  if (n && (!r.listed || is_list(&r.rival, n))) *ratio = time_all(&r, n, tail);
+  close_race(&r);
+  if (!n) return no_room;
+  return r.listed || tail->least == INT64_MAX ? NULL : time_far(s, fresh, n, tail);
 }
 
 /* A shape that is packed on both sides serves packs and unpacks alike: what is said of it is said of the worse. */
 const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *tail, double *ratio) {
   const ldg_shape *s = &key->shape;
   const bool able[] = { [LDG_PACK] = packed(s, 1), [LDG_UNPACK] = packed(s, 0), [COPY] = !packed(s, 0) && !packed(s, 1) };
-  *ratio = INFINITY, tail->least = 0;
+  *ratio = INFINITY, tail->least = 0, tail->most = INT64_MAX;
   if (able[COPY] && (s->listed[0] || s->listed[1])) return "the other side of a list is not packed";
   for (int dir = LDG_PACK; dir <= COPY; dir++) {
     ldg_cache_tail t = { 0 };
@@ -350,7 +383,7 @@ const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *
     const char *why = speed_of(s, kernel, dir, &t, &x);
     if (why) return why;
     if (x < *ratio) *ratio = x, tail->before_ps = t.before_ps, tail->after_ps = t.after_ps;
-    tail->least = ldg_max(tail->least, t.least);
+    tail->least = ldg_max(tail->least, t.least), tail->most = ldg_min(tail->most, t.most);
   }
   return NULL;
 }

@@ -8,7 +8,7 @@
  * pages that must not be touched, against the fields one after the other. NULL or what is wrong; reads and writes out of bounds
  * end the process. */
 const char *judge_right(const ldg_key *key, ldg_kernel *kernel);
-/* Sets least, before_ps and after_ps; and *ratio, how many times faster it is, the mean over many and few iterations. */
+/* Sets least, most, before_ps and after_ps; and *ratio, how many times faster it is, the mean over many and few iterations. */
 const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *tail, double *ratio);
 
 #endif

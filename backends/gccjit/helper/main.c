@@ -307,7 +307,8 @@ static void list_one(void *arg, const store_item *i) {
   if (i->why) { printf("%s  %s\n", i->name, i->why); return; }
   printf("%s  %6" PRId64 " B  %4.0f ms to make, %7.2f -> %7.2f ns", i->name, i->size, (double)i->tail->compile_ns * 1e-6, (double)i->tail->before_ps * 1e-3,
          (double)i->tail->after_ps * 1e-3);
-  if (i->tail->least < INT64_MAX) printf(", from %" PRId64 " on  %s\n", i->tail->least, i->key);
+  if (i->tail->least < INT64_MAX && i->tail->most < INT64_MAX) printf(", from %" PRId64 " to %" PRId64 "  %s\n", i->tail->least, i->tail->most, i->key);
+  else if (i->tail->least < INT64_MAX) printf(", from %" PRId64 " on  %s\n", i->tail->least, i->key);
   else printf(", not used  %s\n", i->key);
 }
 

@@ -155,7 +155,7 @@ static int64_t now_ns(void) {
 static const char *make(work *w, bool dump) {
   ldg_cache_tail *t = &w->tail;
   const char *why = compile(w, dump, &t->entry, &t->object);
-  t->least = 1, t->machine = ldg_cache_machine();
+  t->least = 1, t->most = INT64_MAX, t->machine = ldg_cache_machine();
   if (!why) why = write_tail(w, t);
   if (!why) why = judge(w, t);
   return why;
