@@ -161,7 +161,7 @@ static double windows_cost(const ldg_nest *n, int inside, int times, double wind
 }
 
 double ldg_cost_shuffle(const ldg_nest *n, int inside, int times) {
-  return windows_cost(n, inside, times, ldg_model_ns(LDG_MODEL_SHUFFLE), 0);
+  return windows_cost(n, inside, times, ldg_model_shuffle(ldg_cost_footprint(n)), 0);
 }
 double ldg_cost_window(const ldg_nest *n, int inside, int times) {
   return windows_cost(n, inside, times, ldg_model_ns(LDG_MODEL_WINDOW), LDG_COST_WINDOWS_MORE);
