@@ -81,16 +81,17 @@ static double varlist_ns(const bench_pools *p, const ldg_model *m) {
 }
 
 /* Fields of 9 of 16 bytes: the machines that shuffle only lanes of 4 bytes are measured on 4 of 8. */
-static double shuffle_ns(const bench_pools *p) {
-  const ldg_nest bytes = { .block = 9, .nd = 1, .dim = { { 1024, 16, 9 } } }, lanes = { .block = 4, .nd = 1, .dim = { { 2048, 8, 4 } } };
+static double shuffle_ns(const bench_pools *p, int64_t windows) {
+  const ldg_nest bytes = { .block = 9, .nd = 1, .dim = { { 4 * windows, 16, 9 } } };
+  const ldg_nest lanes = { .block = 4, .nd = 1, .dim = { { 8 * windows, 8, 4 } } };
   double least = 1e9;
   ldg_job j;
   ldg_plan_nest(&j, &bytes, "shuffle", NULL);
-  const ldg_nest *n = strcmp(j.name, "shuffle") ? &lanes : &bytes; /* 256 windows, both */
+  const ldg_nest *n = strcmp(j.name, "shuffle") ? &lanes : &bytes;
   ldg_plan_nest(&j, n, "shuffle", NULL);
   if (strcmp(j.name, "shuffle")) return 0; /* no machine for it, so nobody asks */
   for (int i = 0; i < 20; i++) least = fmin(least, of_nest(p, n, "shuffle"));
-  return fmax(0, (least - p->call) / 256);
+  return fmax(0, (least - p->call) / (double)windows);
 }
 
 /* One block a window, of a length that takes two moves elsewhere; whatever a window holds. */
@@ -349,7 +350,7 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   const double ns[] = {
     [LDG_MODEL_CALL] = p->call, [LDG_MODEL_ROW] = row_ns(p, m), [LDG_MODEL_TILED] = tiled_ns(p, m),
     [LDG_MODEL_CHILD] = child_ns(p, m), [LDG_MODEL_WALK] = walk_ns(p, m),
-    [LDG_MODEL_VARLIST] = varlist_ns(p, m), [LDG_MODEL_SHUFFLE] = shuffle_ns(p), [LDG_MODEL_WINDOW] = window_ns(p),
+    [LDG_MODEL_VARLIST] = varlist_ns(p, m), [LDG_MODEL_SHUFFLE] = shuffle_ns(p, 256), [LDG_MODEL_WINDOW] = window_ns(p),
     [LDG_MODEL_PART] = 2 * wake_ns(), /* a part has to gain more than it takes to hand it out */
   };
   for (int i = 0; i <= LDG_MODEL_PART; i++) m->number[i] = (int64_t)(ns[i] * 1e3 + 0.5);
@@ -357,6 +358,7 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   m->number[LDG_MODEL_MEET] = lines_to_meet(p);
   m->number[LDG_MODEL_AHEAD] = lines_ahead(p);
   m->number[LDG_MODEL_WRITTEN] = lines_written(p);
+  m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch 64 and 36 bytes each */
   m->number[LDG_MODEL_STREAM] = stream_from(p, m);
   m->number[LDG_MODEL_LIBC] = libc_from(p, m);
 }

@@ -153,3 +153,9 @@ double ldg_model_odd(int which, int64_t block) {
 }
 
 double ldg_model_ns(ldg_model_name n) { return (double)ldg_model_get()->number[n] * 1e-3; }
+
+double ldg_model_shuffle(double footprint) {
+  const spot f = on_levels(ldg_model_get()->level, footprint);
+  const double near = ldg_model_ns(LDG_MODEL_SHUFFLE), far = ldg_model_ns(LDG_MODEL_SHUFFLE_FAR);
+  return between(near, far > near ? far : near, f.i > LDG_MODEL_L1 ? 1 : f.t);
+}

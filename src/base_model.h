@@ -32,7 +32,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_CHILD,    /* ns more for every child of a loop over a tree */
   LDG_MODEL_WALK,     /* ns for every piece of the definition */
   LDG_MODEL_VARLIST,  /* ns more for a listed block with a length of its own */
-  LDG_MODEL_SHUFFLE,  /* ns for a window of 64 bytes in cache */
+  LDG_MODEL_SHUFFLE,  /* ns for a window of 64 bytes in the first-level cache */
   LDG_MODEL_WINDOW,   /* ns for one of 16 or 32 bytes, where there are no masks */
   LDG_MODEL_PART,     /* ns of work that make it worth to wake another thread */
   LDG_MODEL_PREFETCH, /* entries ahead to prefetch in index lists out of cache; 0: of no use, then kernels prefetch what they are about to move */
@@ -42,6 +42,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_MEET,     /* lines of one set of the first-level cache to have on their way at once, where there are many; 0: it does not matter */
   LDG_MODEL_AHEAD,    /* lines ahead, or listed blocks, to ask for lines into the second-level cache, where calls find that faster; 0: of no use */
   LDG_MODEL_WRITTEN,  /* lines ahead to read those that are about to be written, where a line that is only stored to takes longer; 0: of no use */
+  LDG_MODEL_SHUFFLE_FAR, /* ns for a window of 64 bytes whose lines come from the second-level cache: some machines move and shuffle at once */
   LDG_MODEL_NAMES
 } ldg_model_name;
 
@@ -49,7 +50,7 @@ enum {
   LDG_MODEL_COPIES = 29, /* memcpy of 2^0 .. 2^28 bytes */
   LDG_MODEL_BLOCKS = 15, /* blocks of 2^0 .. 2^14 bytes */
   LDG_MODEL_WIDTHS = 7,  /* elements of 2^0 .. 2^6 bytes */
-  LDG_MODEL_VERSION = 7
+  LDG_MODEL_VERSION = 8
 };
 
 typedef struct ldg_model {
@@ -79,6 +80,7 @@ double ldg_model_copy(int64_t bytes);
 double ldg_model_block(int side, int stride, int64_t block, double footprint);
 double ldg_model_list(int side, int64_t block, double footprint);
 double ldg_model_transpose(int64_t width, double footprint);
+double ldg_model_shuffle(double footprint);
 double ldg_model_kernel(int kernel, int side, int stride, int64_t block);
 double ldg_model_transfer(int way, int64_t bytes);
 double ldg_model_launch(void);

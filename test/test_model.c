@@ -342,6 +342,22 @@ START_TEST(ways_down_the_tree) {
 }
 END_TEST
 
+START_TEST(windows_by_their_lines) {
+  ldg_model m = flat();
+  ldg_model_use(&m);
+  m.number[LDG_MODEL_SHUFFLE] = 1000, m.number[LDG_MODEL_SHUFFLE_FAR] = 3000;
+  const double l1 = ldg_model_footprint(LDG_MODEL_L1), l2 = ldg_model_footprint(LDG_MODEL_L2);
+  ck_assert_double_eq(ldg_model_shuffle(l1), 1);
+  ck_assert_double_gt(ldg_model_shuffle(2 * l1 + 1), 1);
+  ck_assert_double_lt(ldg_model_shuffle(2 * l1 + 1), 3.0001);
+  ck_assert_double_eq(ldg_model_shuffle(l2), 3);
+  ck_assert_double_eq(ldg_model_shuffle(64 * l2), 3); /* beyond it is the lines that take the time */
+  m.number[LDG_MODEL_SHUFFLE_FAR] = 0;
+  ck_assert_double_eq(ldg_model_shuffle(l2), 1);
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* ---- the time of a decision: printed, not judged ---- */
 
 static double now_ns(void) {
@@ -381,5 +397,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("model", argc, argv, goes_round, truncated_anywhere, damaged_anywhere, of_elsewhere, makes_no_sense, files, used_or_not, monotone,
-                    clamped_and_exact, transpose_or_block, by_footprint, ways_down_the_tree, time_of_a_decision);
+                    clamped_and_exact, transpose_or_block, by_footprint, ways_down_the_tree, windows_by_their_lines, time_of_a_decision);
 }
