@@ -299,6 +299,7 @@ int calibrate_machine(const char *path, double seconds) {
   m = ldg_model_builtin();
   memcpy(p.level, m.level, sizeof p.level);
   m.number[LDG_MODEL_LANES] = calibrate_lanes(&p);
+  m.number[LDG_MODEL_WRITTEN] = calibrate_written(&p);
   const ldg_model which = m; /* says which kernels are measured from here on */
   ldg_model_use(&which);
   p.call = calibrate_call(&p);

@@ -271,14 +271,15 @@ static bool ask_ns(const bench_pools *p, int side, const int *blocks, double *ns
   return known;
 }
 
-/* The best distance for both sides together: processors differ in which of them waits more. */
+/* The best distance for both sides together, of those that neither loses by: processors differ in which of them waits more. */
 static int64_t lines_ahead(const bench_pools *p) {
   static const int blocks[ASKS] = { 0, 32, 64, 128, 256 };
   double read[ASKS], written[ASKS], times[ASKS];
   if (!ask_ns(p, LDG_MODEL_READ, blocks, read) || !ask_ns(p, LDG_MODEL_WRITE, blocks, written)) return ldg_model_count(LDG_MODEL_AHEAD);
   int best = 0;
   for (int i = 0; i < ASKS; i++) times[i] = read[i] * written[i];
-  for (int i = 1; i < ASKS; i++) best = times[i] < (best ? 0.98 : 0.95) * times[best] ? i : best;
+  for (int i = 1; i < ASKS; i++)
+    if (fmax(read[i] / read[0], written[i] / written[0]) < 1.05) best = times[i] < (best ? 0.98 : 0.95) * times[best] ? i : best;
   return blocks[best];
 }
 
@@ -306,8 +307,8 @@ static double run_ns(const bench_pools *p, const ldg_model *m, int64_t libc, int
 
 enum { WRITES = 4, RUN = 64 << 10 };
 
-/* The best distance to read lines from that are about to be written, in runs out of cache. */
-static int64_t lines_written(const bench_pools *p) {
+/* The best distance to read lines from that are about to be written, in runs beyond the second-level cache. */
+int64_t calibrate_written(const bench_pools *p) {
   static const int lines[WRITES] = { 0, 8, 16, 32 };
   const int64_t all = ldg_min(p->bytes, (int64_t)64 << 20);
   const ldg_nest one = { .block = RUN, .nd = 1, .dim = { { 1, RUN, RUN } } };
@@ -357,8 +358,7 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   m->number[LDG_MODEL_PREFETCH] = prefetch_ahead(p);
   m->number[LDG_MODEL_MEET] = lines_to_meet(p);
   m->number[LDG_MODEL_AHEAD] = lines_ahead(p);
-  m->number[LDG_MODEL_WRITTEN] = lines_written(p);
-  m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch 64 and 36 bytes each */
+  m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch about 100 bytes each */
   m->number[LDG_MODEL_STREAM] = stream_from(p, m);
   m->number[LDG_MODEL_LIBC] = libc_from(p, m);
 }

@@ -18,6 +18,7 @@ double calibrate_warm(const ldg_job *j, const char *src, char *dst, int64_t n);
 double calibrate_call(const bench_pools *p);
 /* Fills m->number; all else of m is measured. */
 int64_t calibrate_lanes(const bench_pools *p);                    /* LDG_MODEL_LANES */
+int64_t calibrate_written(const bench_pools *p);                  /* LDG_MODEL_WRITTEN */
 void calibrate_numbers(const bench_pools *p, ldg_model *m);
 
 #endif

@@ -113,7 +113,8 @@ static const char *take(const char *want, const char *map, int64_t size, ldg_cac
   if (why) return why;
   if (strcmp(key, want) != 0) return "it is the kernel of another shape";
   if (tail->least == INT64_MAX && tail->machine != ldg_cache_machine()) return "it was no faster, but on another kind of machine or with another library";
-  *out = (ldg_cache_kernel){ (ldg_kernel *)(uintptr_t)(map + tail->entry), tail->least, tail->most, tail->compile_ns, (void *)(uintptr_t)map, size };
+  const int64_t most = tail->machine == ldg_cache_machine() ? tail->most : INT64_MAX; /* other caches */
+  *out = (ldg_cache_kernel){ (ldg_kernel *)(uintptr_t)(map + tail->entry), tail->least, most, tail->compile_ns, (void *)(uintptr_t)map, size };
   return NULL;
 }
 

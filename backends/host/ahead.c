@@ -20,7 +20,7 @@ enum {
   ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
   MEETING = 256,     /* bytes: lines of such strides are of few sets of every cache, and few channels of memory, and that is what binds */
   LINES_MANY = 1024, /* from so many on, calls are timed as often as that is worth it */
-  BETWEEN = 16       /* such calls of a thread, about, between two that are timed */
+  BETWEEN = 16       /* such calls of a thread, in the mean, between two that are timed */
 };
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
@@ -63,7 +63,8 @@ static bool is_likely(const ldg_nest *n) {
   if (n->at) return false;
   const int side = side_of(n);
   const int64_t stride = stride_of(&n->dim[0], side);
-  if (n->block <= SHORT_MAX && (stride % MEETING == 0 || !is_below(stride, side == LDG_MODEL_READ ? PAGE / 2 : PAGE / 4))) return false;
+  const bool read_first = ldg_model_count(LDG_MODEL_WRITTEN) && side == LDG_MODEL_WRITE; /* gains by any stride */
+  if (n->block <= SHORT_MAX && !read_first && (stride % MEETING == 0 || !is_below(stride, side == LDG_MODEL_READ ? PAGE / 2 : PAGE / 4))) return false;
   const double cached = 2 * ldg_model_footprint(n->once || is_below(stride, 2 * LINE) ? LDG_MODEL_L3 : LDG_MODEL_L2);
   const double lines = (double)blocks_of(n, n->nd) * (double)(lines_of(n) + 1); /* of one side, at most */
   return 2 * LINE * lines > cached && ldg_cost_footprint(n) > cached;
@@ -78,10 +79,16 @@ static bool are_few(const ldg_nest *n) {
   return LINE * (double)blocks * (double)lines_of(n) <= 2 * ldg_model_footprint(LDG_MODEL_L1);
 }
 
+/* Long blocks of so many bytes in all are stored past the caches: nothing is read first. */
+static bool are_streamed(const ldg_nest *n) {
+  return !n->at && n->block >= BLOCK_MAX && is_by_written(n) && (double)n->block * (double)blocks_of(n, n->nd) >= (double)ldg_model_count(LDG_MODEL_STREAM);
+}
+
 const char *ldg_ahead_why_not(const ldg_nest *n) {
   if (ldg_model_count(LDG_MODEL_AHEAD) == 0) return "this machine foresees what is read, or does not mind";
   if (n->block > (n->at ? LISTED_MAX : is_by_written(n) ? WRITTEN_MAX : BLOCK_MAX)) return "blocks are long";
   if (are_few(n)) return "lines are few";
+  if (are_streamed(n)) return "they go past the caches";
   if (n->at && list_why_not(n)) return list_why_not(n);
   if (!n->at && !is_by_written(n) && !has_lines(n, LDG_MODEL_READ) && !has_lines(n, LDG_MODEL_WRITE)) return "blocks share lines, or come back to them";
   return n->once && !is_likely(n) ? "one call does not find out whether that is faster" : NULL;
@@ -93,8 +100,9 @@ double ldg_ahead_cost(const ldg_nest *n) { return n->at ? 0.99 * ldg_cost_list(n
 typedef struct ahead {
   ldg_asked asked;          /* first: kernels find it there */
   ldg_run *run[2];          /* plain, and asking */
-  int32_t few, step;        /* iterations of the outermost dim that are not timed; lines of a call, LINES_MANY at most */
+  int32_t few, step;        /* iterations of the outermost dim that are not timed; lines of the nest, LINES_MANY at most */
   _Atomic int which;        /* of both is run */
+  _Atomic unsigned timed;   /* calls */
   _Atomic uint64_t pace[2]; /* 1/1024 ticks for such an iteration; 0: not known. All of them are racy: who is lost was only timed in vain */
 } ahead;
 _Static_assert(sizeof(ahead) <= sizeof ((ldg_job *)NULL)->own, "it fits into a job");
@@ -107,15 +115,19 @@ static uint64_t settle(_Atomic uint64_t *pace, uint64_t now) {
   return is;
 }
 
-/* Of a thread: lines before a call is timed, and how many were; the steps are in no time with what a program does. */
-typedef struct turns { int until; unsigned timed; } turns;
+/* Of a thread: lines before a call is timed. Chance says how many, or of jobs that take turns some would never be. */
+typedef struct turns { int until; uint32_t chance; } turns;
 static _Thread_local turns turn;
+static int some_lines(void) {
+  turn.chance = turn.chance * 1664525 + 1013904223;
+  return LINES_MANY * BETWEEN / 2 + (int)((turn.chance >> 8) % (LINES_MANY * BETWEEN));
+}
 
 /* The likely one first, then both in turns of four: the other one must not be forgotten. */
 static int to_time(ahead *a, int best) {
   const bool known[2] = { atomic_load_explicit(&a->pace[0], memory_order_relaxed) != 0, atomic_load_explicit(&a->pace[1], memory_order_relaxed) != 0 };
-  const bool other = !known[!best] ? known[best] : turn.timed % 4 == 0;
-  turn.timed++, turn.until = known[0] && known[1] ? LINES_MANY * (BETWEEN / 2 + (int)(turn.timed * 5 % BETWEEN)) : 0;
+  const bool other = !known[!best] ? known[best] : atomic_fetch_add_explicit(&a->timed, 1, memory_order_relaxed) % 4 == 0;
+  turn.until = known[0] && known[1] ? some_lines() : 0;
   return other ? !best : best;
 }
 
@@ -160,6 +172,6 @@ void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
   const ldg_nest *n = &j->nest;
   *a = (ahead){ .run = { plain->run, asking }, .few = few_of(n), .step = step_of(n) };
   memcpy(&a->asked.long_, plain->own, sizeof a->asked.long_), settle_distance(n, &a->asked);
-  atomic_init(&a->which, is_likely(n)), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
+  atomic_init(&a->which, is_likely(n)), atomic_init(&a->timed, 0), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
   j->run = !n->once && ldg_cpu_ticks() ? run : a->run[is_likely(n)];
 }

@@ -160,10 +160,8 @@ static double windows_cost(const ldg_nest *n, int inside, int times, double wind
          most((windows + rows * more) * window, traffic(n));
 }
 
-/* A row that goes backwards begins with a part of a window. */
 double ldg_cost_shuffle(const ldg_nest *n, int inside, int times) {
-  const bool back = inside < n->nd && times > 1 && (n->dim[inside].src < 0 || n->dim[inside].dst < 0);
-  return windows_cost(n, inside, times, ldg_model_shuffle(ldg_cost_footprint(n)), back);
+  return windows_cost(n, inside, times, ldg_model_shuffle(ldg_cost_footprint(n)), 0);
 }
 double ldg_cost_window(const ldg_nest *n, int inside, int times) {
   return windows_cost(n, inside, times, ldg_model_ns(LDG_MODEL_WINDOW), LDG_COST_WINDOWS_MORE);

@@ -1,5 +1,6 @@
 /* Windows of up to 64 bytes on both sides: which bytes of one become which of the other. The body of a window is a list, or the inner
- * dims of a nest as far as they fit; then as many iterations of the next dim as fit, if they follow each other on both sides. */
+ * dims of a nest as far as they fit; then as many iterations of the next dim as fit, if each comes behind the
+ * one before on both sides or, under masks, before it. */
 #include "shuffle.h"
 
 #define WINDOW 64
@@ -61,8 +62,9 @@ static int64_t times_of(const body *b, const ldg_dim *d) {
   const bool back = d->src < 0 || d->dst < 0;
   int64_t most = b->window;
   for (int side = 0; side < 2; side++) {
+    if (stride[side] < -b->window || stride[side] > b->window) return 1;
     const int64_t span = span_of(b, side), far = b->masked && stride[side] < 0 ? -stride[side] : stride[side];
-    if (far < span || far > b->window) return 1;
+    if (far < span) return 1;
     most = ldg_min(most, (b->window - span) / far + 1);
   }
   return back && most < BACK_MIN ? 1 : most;
