@@ -33,7 +33,7 @@ typedef int ldg_kernel(const char *src, char *dst, int64_t n, int64_t src_stride
 
 typedef struct ldg_slot {
   _Atomic(ldg_kernel *) kernel;  /* acquire; NULL: none yet, or none that is better */
-  int64_t least, most;           /* iterations from which on the kernel is faster, and up to which; set before the kernel is */
+  int64_t least, most;           /* iterations of the kernel's loop from which on it is faster, and up to how many in all loops; set before the kernel is */
   _Atomic int64_t moved;         /* bytes by all loops of this shape */
   _Atomic int state;             /* of slot.c */
 } ldg_slot;

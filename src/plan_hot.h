@@ -10,7 +10,7 @@
 
 typedef struct ldg_hot {
   _Atomic(ldg_kernel *) kernel;  /* of the slot, once it is there */
-  _Atomic int64_t least, most;   /* iterations that it is for; set before the kernel is */
+  _Atomic int64_t least, most;   /* iterations that it is for, of its loop and in all; set before the kernel is */
   _Atomic(ldg_slot *) slot;      /* NULL: not yet, or never */
   _Atomic int64_t moved;         /* bytes, not yet told to the slot; racy: some may be lost */
   _Atomic int64_t tell;          /* when that many; INT64_MAX: nobody wants to know any more */
