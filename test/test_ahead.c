@@ -78,6 +78,25 @@ START_TEST(faster_kernel_runs) {
 }
 END_TEST
 
+/* Calls of the slower kernel among 8000 of n lines: one of four that are timed. */
+static int calls_of_the_slower(int64_t n) {
+  ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { n, 320, 8 } } } }, plain = { .run = plain_kernel };
+  ldg_ahead_prepare(&j, &plain, asking_kernel);
+  took[0] = 0; took[1] = 0;
+  for (int i = 0; i < 8000; i++) j.run(&j, NULL, NULL, 0, n);
+  ck_assert_int_gt(took[1], 0);
+  return took[1];
+}
+
+/* As many lines later, not as many calls. */
+START_TEST(few_lines_are_timed_less_often) {
+  if (ldg_cpu_ticks() == 0) return;
+  spins[0] = 100; spins[1] = 4000;
+  const int few = calls_of_the_slower(128), many = calls_of_the_slower(1024);
+  ck_assert_msg(4 * few < many, "%d of 128 lines, %d of 1024", few, many);
+}
+END_TEST
+
 static void *many_calls(void *job) {
   const ldg_job *j = job;
   for (int i = 0; i < 1000; i++) j->run(j, NULL, NULL, 0, 1000);
@@ -117,5 +136,5 @@ START_TEST(one_call) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, threads_share_a_job, one_call);
+  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, few_lines_are_timed_less_often, threads_share_a_job, one_call);
 }

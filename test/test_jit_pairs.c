@@ -231,6 +231,34 @@ START_TEST(ops_take_turns) {
 }
 END_TEST
 
+/* Kernels that move nothing tell where they are used: for up to so many periods of 32 bytes, in all rows. */
+enum { ROW = 61, MOST = 2 * ROW + 7 };
+static void move_nothing_of_few(const char *path) { forge(path, 1, MOST, true); }
+
+START_TEST(kernels_are_for_as_many_as_they_gain) {
+  static const char from[4 * 7000] = { 7 };
+  static char out[1 << 16], to[4 * ROW * 50], what[512];
+  char *cache = own_cache(NO_HELPER);
+  const char *rows = "resized(hvector(61,1,100,hindexed([16,16],[0,21],byte)),0,7000)", *one = "resized(hindexed([8,16,8],[0,10,30],byte),0,50)";
+  lading_type *s = parsed(rows), *d = parsed(one);
+  snprintf(what, sizeof what, "warm '%s | %s'", rows, one);
+  ck_assert_int_eq(tool(what, out, sizeof out), 0);
+  for_each_kernel(cache, move_nothing_of_few);
+  unsetenv("LADING_FORCE");
+  for (int k = 0; k < 200; k++) ck_assert_int_eq(lading_copy(s, 4, from, d, 4 * ROW, to, 0, 4 * ROW * 32), LADING_OK);
+  ck_assert(settles(20));
+  ck_assert_int_eq(lading_copy(s, 4, from, d, 4 * ROW, to, 0, 4 * ROW * 32), LADING_OK); /* which finds it */
+  ck_assert_int_eq(count_text(s, "tier 2 from 1 iterations on, up to 129"), 1);
+  for (int64_t n = MOST - 2; n <= MOST + 2; n++) {
+    memset(to, 0, sizeof to);
+    ck_assert_int_eq(lading_copy(s, 4, from, d, 4 * ROW, to, 0, 32 * n), LADING_OK);
+    ck_assert_int_eq(to[0], n <= MOST ? 0 : 7);
+  }
+  lading_type_free(s), lading_type_free(d);
+  drop_cache(cache);
+}
+END_TEST
+
 /* ---- looks ---- */
 
 /* One that is counted as those of pairs are, and stands still before or after it is done, while that is wanted. */
@@ -319,5 +347,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_pairs", argc, argv, partners_have_places, partners_with_kernels_stay, partners_change_while_kernels_come, types_freed_while_looked_at,
-                    rows_that_do_not_end_together, items_that_coincide, ops_take_turns, looks_hold_up_what_they_are_about, forks_look_once);
+                    rows_that_do_not_end_together, items_that_coincide, ops_take_turns, kernels_are_for_as_many_as_they_gain, looks_hold_up_what_they_are_about, forks_look_once);
 }

@@ -1,4 +1,5 @@
-/* window: records that are packed by whole registers, where every page without a byte of the message, on either side, cannot be touched. */
+/* window: records that are packed by whole registers, where every page without a byte of the message, on either side, cannot be touched; and
+ * loops of many windows, from any place of a line. */
 #include "common.h"
 #include "plan.h"
 
@@ -131,4 +132,38 @@ START_TEST(pages_beside) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("window", argc, argv, pages_beside); }
+/* To a place so many bytes behind the start of a line; all that is not of the message stays as it is. */
+static void check_nest(const ldg_job *j, int64_t from_line) {
+  enum { HALF = 2048 };
+  static char src[2 * HALF], dst[2 * HALF] __attribute__((aligned(64))), want[2 * HALF];
+  const ldg_dim *in = &j->nest.dim[0], *out = &j->nest.dim[1];
+  for (int i = 0; i < 2 * HALF; i++) src[i] = (char)(i * 7 + i / 251), dst[i] = want[i] = (char)~i;
+  for (int64_t i = 0; i < out->n; i++)
+    for (int64_t k = 0; k < in->n; k++)
+      memcpy(want + HALF + from_line + i * out->dst + k * in->dst, src + HALF + i * out->src + k * in->src, (size_t)j->nest.block);
+  j->run(j, src + HALF, dst + HALF + from_line, 0, out->n);
+  ck_assert_mem_eq(dst, want, sizeof dst);
+}
+
+/* Loops of 8 to 20 windows of 8 bodies, forwards and backwards on either side: they begin with a part of a window, depending on where in a
+ * line the destination is. */
+START_TEST(long_loops) {
+  static const struct { int64_t block; ldg_dim inside, around; } body[] = {
+    { 4, { 1, 0, 0 }, { 0, 8, 4 } }, { 4, { 1, 0, 0 }, { 0, 4, 8 } }, { 2, { 2, 3, 2 }, { 0, 8, 4 } }, { 2, { 2, 2, 3 }, { 0, 4, 8 } },
+  };
+  rng r = rng_of(49);
+  int taken = 0;
+  for (int i = 0; i < 16; i++) {
+    ldg_nest n = { .block = body[i / 4].block, .nd = 2, .dim = { body[i / 4].inside, body[i / 4].around } };
+    ldg_job j;
+    n.dim[1].n = 160, n.dim[1].src *= i & 1 ? -1 : 1, n.dim[1].dst *= i & 2 ? -1 : 1;
+    ck_assert(ldg_plan_nest(&j, &n, "shuffle", NULL));
+    if (strcmp(j.name, "shuffle") != 0) continue;
+    for (int64_t at = 0; at < 64; at++) j.nest.dim[1].n = rng_in(&r, 64, 160), check_nest(&j, at);
+    taken++;
+  }
+  ck_assert_msg(taken == 0 || taken == 8 || taken == 16, "%d", taken); /* levels that have none, those with lanes of 4 bytes, and of 1 */
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("window", argc, argv, pages_beside, long_loops); }

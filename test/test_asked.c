@@ -1,0 +1,66 @@
+/* asked: which lines are asked for before it is their turn, of which side, and how far ahead. */
+#include "common.h"
+#include "base_model.h"
+#include "../backends/host/ahead.h"
+#include "../backends/host/kernels.h"
+
+static int nothing(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { return (void)j, (void)s, (void)d, (void)i0, (void)n, LADING_OK; }
+
+/* A machine that waits for lines that are written (or not: 0), and stores nothing past its caches. */
+static ldg_model waiting(int64_t written) {
+  ldg_model m = ldg_model_builtin();
+  for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = INT64_C(16384) << 5 * k;
+  m.number[LDG_MODEL_AHEAD] = 64, m.number[LDG_MODEL_WRITTEN] = written, m.number[LDG_MODEL_STREAM] = INT32_MAX;
+  return m;
+}
+
+enum { ENTRIES = 4096 };
+static const int64_t listed[ENTRIES]; /* nobody looks */
+static const int32_t listed4[ENTRIES];
+#define LISTED(side, from, to) { .block = 16, .nd = 1, .dim = { { ENTRIES, from, to } }, .at = listed, .at4 = listed4, .span = 40 * ENTRIES, .list = side }
+
+/* [1]: where lines that are written take longer. */
+static const struct { ldg_nest nest; const char *why_not[2]; int64_t ahead[2]; bool writes[2]; } asked_for[] = {
+  { { .block = 16384, .nd = 1, .dim = { { 128, 20000, 16384 } } }, { "blocks are long", NULL }, { 0, 16 * 64 }, { false, true } },
+  { { .block = 16384, .nd = 1, .dim = { { 128, 16384, 20000 } } }, { "blocks are long", NULL }, { 0, 16 * 64 }, { false, true } },
+  { { .block = 2 << 20, .nd = 1, .dim = { { 128, 3 << 20, 2 << 20 } } }, { "blocks are long", "blocks are long" }, { 0, 0 }, { false, false } },
+  { { .block = 64, .nd = 1, .dim = { { 4000, 192, 128 } } }, { NULL, NULL }, { 64 * 192, 64 * 128 }, { false, true } },
+  { { .block = 64, .nd = 1, .dim = { { 200, 64, 128 } } }, { "lines are few", NULL }, { 0, 64 * 128 }, { false, true } },
+  { LISTED(LDG_LIST_DST, 16, 0), { "blocks share lines", NULL }, { 0, 64 }, { false, true } },
+  { LISTED(LDG_LIST_SRC, 0, 16), { "blocks share lines", "blocks share lines" }, { 0, 0 }, { false, false } },
+};
+
+START_TEST(lines_that_are_written) {
+  for (int w = 0; w < 2; w++) {
+    const ldg_model m = waiting(16 * w);
+    ldg_model_use(&m);
+    for (int64_t i = 0; i < COUNT_OF(asked_for); i++) {
+      ldg_job j = { .nest = asked_for[i].nest }, plain = { .run = nothing };
+      const char *why = ldg_ahead_why_not(&j.nest), *expected = asked_for[i].why_not[w];
+      ck_assert_msg(why == expected || (why && expected && !strcmp(why, expected)), "nest %d: %s", (int)i, why ? why : "asked for");
+      if (why) continue;
+      ldg_ahead_prepare(&j, &plain, nothing);
+      ck_assert_int_eq(LDG_ASKED(&j)->ahead, asked_for[i].ahead[w]);
+      ck_assert_int_eq(LDG_ASKED(&j)->writes, asked_for[i].writes[w]);
+    }
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* Of bytes in a row those that the first-level cache does not hold. */
+START_TEST(runs_that_are_written) {
+  for (int w = 0; w < 2; w++) {
+    const ldg_model m = waiting(16 * w);
+    ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 1000, 8, 8 } } } };
+    ldg_model_use(&m);
+    ldg_backend_host.strategies[0].prepare(&j);
+    ck_assert_str_eq(ldg_backend_host.strategies[0].name, "memcpy");
+    ck_assert_int_eq(LDG_AHEAD(&j), 64 * 16 * w);
+    ck_assert_int_eq(((const ldg_long *)(const void *)j.own)->each, w ? m.level[LDG_MODEL_L1] : INT64_MAX);
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, lines_that_are_written, runs_that_are_written); }
