@@ -134,14 +134,14 @@ static inline int tool(const char *what, char *out, int64_t cap) {
 #define RETURN "\x31\xc0\xc3"
 #endif
 
-/* A kernel's file with another verdict, or other code. */
-static inline void forge(const char *path, int64_t least, int64_t most, bool nothing) {
+/* A kernel's file with another verdict, or one that was given on another kind of machine, or other code. */
+static inline void forge(const char *path, int64_t least, int64_t most, bool elsewhere, bool nothing) {
   static char file[LDG_CACHE_FILE_MAX] __attribute__((aligned(8)));
   const int fd = open(path, O_RDWR | O_CLOEXEC);
   const int64_t n = read(fd, file, sizeof file);
   ldg_cache_tail *tail = (ldg_cache_tail *)(void *)(file + n - (int64_t)sizeof *tail);
   if (nothing) memcpy(file + tail->entry, RETURN, sizeof RETURN - 1);
-  tail->least = least, tail->most = most, tail->sum = ldg_cache_sum(file, n - 8);
+  tail->least = least, tail->most = most, tail->machine ^= elsewhere, tail->sum = ldg_cache_sum(file, n - 8);
   ck_assert_int_eq(pwrite(fd, file, (size_t)n, 0), n);
   close(fd);
 }

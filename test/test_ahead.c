@@ -97,6 +97,25 @@ START_TEST(few_lines_are_timed_less_often) {
 }
 END_TEST
 
+/* Of jobs that take turns each is timed: none keeps what has become the slower kernel. */
+START_TEST(jobs_take_turns) {
+  ldg_job j[2], plain = { .run = plain_kernel };
+  for (int i = 0; i < 2; i++) {
+    j[i] = (ldg_job){ .nest = { .block = 8, .nd = 1, .dim = { { 1024, 320, 8 } } } };
+    ldg_ahead_prepare(&j[i], &plain, asking_kernel);
+  }
+  if (ldg_cpu_ticks() == 0) return;
+  for (int turn = 0; turn < 4; turn++) {
+    const int fast = turn % 2;
+    spins[fast] = 100; spins[!fast] = 4000;
+    for (int i = 0; i < 6000; i++) j[i % 2].run(&j[i % 2], NULL, NULL, 0, 1024);
+    took[0] = 0; took[1] = 0;
+    for (int i = 0; i < 2000; i++) j[i % 2].run(&j[i % 2], NULL, NULL, 0, 1024);
+    ck_assert_int_gt(took[fast], 1600);
+  }
+}
+END_TEST
+
 static void *many_calls(void *job) {
   const ldg_job *j = job;
   for (int i = 0; i < 1000; i++) j->run(j, NULL, NULL, 0, 1000);
@@ -136,5 +155,5 @@ START_TEST(one_call) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, few_lines_are_timed_less_often, threads_share_a_job, one_call);
+  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, few_lines_are_timed_less_often, jobs_take_turns, threads_share_a_job, one_call);
 }

@@ -6,7 +6,7 @@
 
 static int nothing(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { return (void)j, (void)s, (void)d, (void)i0, (void)n, LADING_OK; }
 
-/* A machine that waits for lines that are written (or not: 0), and stores nothing past its caches. */
+/* A machine that waits for lines that are written (or not: 0), and stores 2 GiB and more past its caches. */
 static ldg_model waiting(int64_t written) {
   ldg_model m = ldg_model_builtin();
   for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = INT64_C(16384) << 5 * k;
@@ -24,6 +24,7 @@ static const struct { ldg_nest nest; const char *why_not[2]; int64_t ahead[2]; b
   { { .block = 16384, .nd = 1, .dim = { { 128, 20000, 16384 } } }, { "blocks are long", NULL }, { 0, 16 * 64 }, { false, true } },
   { { .block = 16384, .nd = 1, .dim = { { 128, 16384, 20000 } } }, { "blocks are long", NULL }, { 0, 16 * 64 }, { false, true } },
   { { .block = 2 << 20, .nd = 1, .dim = { { 128, 3 << 20, 2 << 20 } } }, { "blocks are long", "blocks are long" }, { 0, 0 }, { false, false } },
+  { { .block = 1 << 20, .nd = 1, .dim = { { 2048, 3 << 20, 1 << 20 } } }, { "blocks are long", "they go past the caches" }, { 0, 0 }, { false, false } },
   { { .block = 64, .nd = 1, .dim = { { 4000, 192, 128 } } }, { NULL, NULL }, { 64 * 192, 64 * 128 }, { false, true } },
   { { .block = 64, .nd = 1, .dim = { { 200, 64, 128 } } }, { "lines are few", NULL }, { 0, 64 * 128 }, { false, true } },
   { LISTED(LDG_LIST_DST, 16, 0), { "blocks share lines", NULL }, { 0, 64 }, { false, true } },

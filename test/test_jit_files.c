@@ -156,11 +156,12 @@ START_TEST(files_change_while_in_use) {
 }
 END_TEST
 
-static void judge_useless(const char *path) { forge(path, INT64_MAX, INT64_MAX, false); }
-static void move_nothing(const char *path) { forge(path, 1, INT64_MAX, true); }
+static void judge_useless(const char *path) { forge(path, INT64_MAX, INT64_MAX, false, false); }
+static void move_nothing(const char *path) { forge(path, 1, INT64_MAX, false, true); }
 enum { FEW = 50, ROW = 61 }; /* rows of more fields than a kernel has */
-static void move_nothing_of_few(const char *path) { forge(path, 1, FEW, true); }
-static void move_nothing_of_few_rows(const char *path) { forge(path, 1, FEW * ROW + ROW - 1, true); }
+static void move_nothing_of_few(const char *path) { forge(path, 1, FEW, false, true); }
+static void move_nothing_of_few_elsewhere(const char *path) { forge(path, 1, FEW, true, true); }
+static void move_nothing_of_few_rows(const char *path) { forge(path, 1, FEW * ROW + ROW - 1, false, true); }
 
 static int runnable_mappings(void) {
   char line[4400];
@@ -171,16 +172,7 @@ static int runnable_mappings(void) {
   return n;
 }
 
-static void judge_useless_elsewhere(const char *path) {
-  static char file[LDG_CACHE_FILE_MAX] __attribute__((aligned(8)));
-  const int fd = open(path, O_RDWR | O_CLOEXEC);
-  const int64_t n = read(fd, file, sizeof file);
-  ldg_cache_tail *tail = (ldg_cache_tail *)(void *)(file + n - (int64_t)sizeof *tail);
-  ck_assert_uint_eq(tail->machine, ldg_cache_machine());
-  tail->least = INT64_MAX, tail->machine ^= 1, tail->sum = ldg_cache_sum(file, n - 8);
-  ck_assert_int_eq(pwrite(fd, file, (size_t)n, 0), n);
-  close(fd);
-}
+static void judge_useless_elsewhere(const char *path) { forge(path, INT64_MAX, INT64_MAX, true, false); }
 
 /* What gained nothing on another kind of machine is judged again here. */
 START_TEST(verdicts_of_other_machines) {
@@ -295,6 +287,16 @@ END_TEST
 
 /* What gains in the first-level cache may lose in the second. */
 START_TEST(kernels_are_for_as_many_as_they_gain) { check_used(one_shape(), move_nothing_of_few, "tier 2 from 1 iterations on, up to 50", FEW); }
+END_TEST
+
+/* The caches of another machine are not these: here they are for as many as do not go past the caches. */
+START_TEST(few_elsewhere_are_any_here) {
+  ldg_model m = ldg_model_builtin();
+  m.number[LDG_MODEL_STREAM] = 26000;
+  ldg_model_use(&m);
+  check_used(one_shape(), move_nothing_of_few_elsewhere, "tier 2 from 1 iterations on\n", 25999 / 13);
+  ldg_model_use(NULL);
+}
 END_TEST
 
 /* Iterations of all rows count. */
@@ -549,5 +551,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, second_process_starts_nothing, no_place_for_a_cache,
-                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, kernels_are_for_as_many_as_they_gain, kernels_are_for_as_many_rows_as_they_gain, verdicts_of_other_machines, verdicts_have_places_of_their_own, warm_list_clear_and_dump, warm_pairs, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns, warm_tells_why_none_came);
+                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, kernels_are_for_as_many_as_they_gain, few_elsewhere_are_any_here, kernels_are_for_as_many_rows_as_they_gain, verdicts_of_other_machines, verdicts_have_places_of_their_own, warm_list_clear_and_dump, warm_pairs, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns, warm_tells_why_none_came);
 }
