@@ -276,13 +276,15 @@ static void check_used(sample *s, void spoil(const char *path), const char *says
 }
 
 /* Kernels are for what stays in cache. */
-START_TEST(long_messages_go_past_the_cache) {
+static void check_cached(void spoil(const char *path), const char *says) {
   ldg_model m = ldg_model_builtin();
   m.number[LDG_MODEL_STREAM] = 26000;
   ldg_model_use(&m);
-  check_used(one_shape(), move_nothing, "for less than 26000 bytes at once", 25999 / 13);
+  check_used(one_shape(), spoil, says, 25999 / 13);
   ldg_model_use(NULL);
 }
+
+START_TEST(long_messages_go_past_the_cache) { check_cached(move_nothing, "for less than 26000 bytes at once"); }
 END_TEST
 
 /* What gains in the first-level cache may lose in the second. */
@@ -290,13 +292,7 @@ START_TEST(kernels_are_for_as_many_as_they_gain) { check_used(one_shape(), move_
 END_TEST
 
 /* The caches of another machine are not these: here they are for as many as do not go past the caches. */
-START_TEST(few_elsewhere_are_any_here) {
-  ldg_model m = ldg_model_builtin();
-  m.number[LDG_MODEL_STREAM] = 26000;
-  ldg_model_use(&m);
-  check_used(one_shape(), move_nothing_of_few_elsewhere, "tier 2 from 1 iterations on\n", 25999 / 13);
-  ldg_model_use(NULL);
-}
+START_TEST(few_elsewhere_are_any_here) { check_cached(move_nothing_of_few_elsewhere, "tier 2 from 1 iterations on\n"); }
 END_TEST
 
 /* Iterations of all rows count. */

@@ -310,7 +310,7 @@ static void stroll(int32_t *list, int64_t stride) {
   }
 }
 
-/* The sides of a race: a packed one is tight, others have gaps; and how many iterations, at most twice as few as `n`, take no more bytes. */
+/* The sides of a race: a packed one is tight, others have gaps; and how many iterations: `n`, halved until both take no more bytes. */
 static int64_t sides_of(const ldg_shape *s, int64_t n, int64_t bytes, race *r) {
   const int dir = r->rival.dir;
   int64_t stride[2];
@@ -331,7 +331,7 @@ static bool is_list(const rival *r, int64_t n) {
   return one->rep->kind == LDG_BLOCKS && one->n == n;
 }
 
-/* Memory and types for as many of n / 2 iterations as take no more bytes; how many that are. 0: no memory. */
+/* Memory and types for the sides of a race; its iterations. 0: no memory. */
 static int64_t open_race(const ldg_shape *s, int64_t n, int64_t bytes, race *r) {
   n = sides_of(s, n, bytes, r);
   const int64_t a = r->a.hi - r->a.lo, b = r->b.hi - r->b.lo;
