@@ -216,27 +216,43 @@ int64_t calibrate_lanes(const bench_pools *p) {
 
 /* ---- columns ----------------------------------------------------------------------------------------------------------- */
 
-enum { MEETINGS = 5, ROWS = 1024, PAGE = 4096 };
+enum { MEETINGS = 5, POWERS = 4, LENGTHS = 2, PAGE = 4096 }; /* columns of 1, 2, 4, 8 sets, a short one and a long one */
 
-/* The lines of one set that are best on their way at once, in a column of doubles that has no others, read and written. */
-static int64_t lines_to_meet(const bench_pools *p) {
-  static const int lines[MEETINGS] = { 0, 2, 4, 6, 8 };
-  const ldg_nest column[] = { { .block = 8, .nd = 1, .dim = { { ROWS, PAGE, 8 } } }, { .block = 8, .nd = 1, .dim = { { ROWS, 8, PAGE } } } };
+/* What a column takes by groups of so many lines a set, by what it takes without: the mean of both lengths. */
+static double by_groups(const bench_pools *p, int side, int64_t block, int power, int64_t lines) {
+  static const int64_t rows[LENGTHS] = { 128, 1024 };
   const ldg_model *before = ldg_model_get();
-  int best = 0;
-  double ns[MEETINGS];
-  for (int i = 0; i < MEETINGS; i++) {
-    ldg_model m = *before;
-    m.number[LDG_MODEL_MEET] = lines[i];
-    ldg_model_use(&m);
-    const char *name = lines[i] ? "paced" : "block";
-    double least[2] = { 1e18, 1e18 };
-    for (int k = 0; k < 20; k++) least[0] = fmin(least[0], of_nest(p, &column[0], name)), least[1] = fmin(least[1], of_nest(p, &column[1], name));
-    ns[i] = least[0] + least[1];
-    if (ns[i] < (best ? ns[best] : 0.9 * ns[0])) best = i;
+  ldg_model m = *before;
+  double times = 1;
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = lines;
+  m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 1 << power;
+  ldg_model_use(&m);
+  for (int i = 0; i < LENGTHS; i++) {
+    const int64_t stride = PAGE >> power;
+    const ldg_nest column = { .block = block, .nd = 1, .dim = { { rows[i], side == LDG_MODEL_READ ? stride : block, side == LDG_MODEL_READ ? block : stride } } };
+    double paced = 1e18, plain = 1e18;
+    for (int k = 0; k < 12; k++) paced = fmin(paced, of_nest(p, &column, "paced")), plain = fmin(plain, of_nest(p, &column, "block"));
+    times *= sqrt(paced / plain);
   }
   ldg_model_use(before);
-  return lines[best];
+  return times;
+}
+
+/* By which lines a set columns of doubles gain most, and of up to how many sets; lines written whole go by the former. */
+static void lines_to_meet(const bench_pools *p, int side, int64_t *meet, int64_t *sets) {
+  static const int64_t lines[MEETINGS] = { 1, 2, 4, 8, 16 };
+  double best = 1;
+  *meet = *sets = 0;
+  for (int i = 0; i < MEETINGS; i++) {
+    double all = 1, times = 0;
+    for (int power = 0; power < POWERS && (times = by_groups(p, side, 8, power, lines[i])) < 0.9; power++)
+      if ((all *= times) < 0.97 * best) best = all, *meet = lines[i], *sets = 1 << power;
+  }
+}
+static int64_t sets_whole(const bench_pools *p, int64_t meet) {
+  int power = 0;
+  while (meet && power < POWERS && by_groups(p, LDG_MODEL_WRITE, 64, power, meet) < 0.9) power++;
+  return power ? 1 << (power - 1) : 0;
 }
 
 /* ---- lines asked for ------------------------------------------------------------------------------------------------------ */
@@ -340,11 +356,35 @@ static int64_t stream_from(const bench_pools *p, const ldg_model *m) {
   while (n > (int64_t)256 << 10 && run_ns(p, m, INT64_MAX, n / 2, n / 2) <= 0.97 * run_ns(p, m, INT64_MAX, INT64_MAX, n / 2)) n /= 2;
   return n;
 }
+/* Is it better to store to aligned places? Rows that are not, of what the second-level cache holds, read and written. */
+static int64_t is_aligned_better(const bench_pools *p) {
+  const ldg_nest rows[] = { { .block = 2048, .nd = 1, .dim = { { 100, 2064, 2048 } } }, { .block = 2048, .nd = 1, .dim = { { 100, 2048, 2064 } } },
+    { .block = 800, .nd = 1, .dim = { { 100, 8168, 800 } } }, { .block = 800, .nd = 1, .dim = { { 100, 800, 8168 } } } };
+  const ldg_model *before = ldg_model_get();
+  double times = 1;
+  for (int i = 0; i < 4; i++) {
+    double ns[2] = { 1e18, 1e18 };
+    for (int k = 0; k < 40; k++) {
+      ldg_model m = *before;
+      m.number[LDG_MODEL_ALIGN] = k % 2, m.number[LDG_MODEL_LIBC] = m.number[LDG_MODEL_STREAM] = INT64_MAX;
+      ldg_model_use(&m);
+      ns[k % 2] = fmin(ns[k % 2], of_nest(p, &rows[i], "block"));
+    }
+    times *= ns[0] / ns[1];
+  }
+  ldg_model_use(before);
+  return times > 0.9; /* of four */
+}
+
+/* The size from which on all sizes together gain most: single ones are close, and samples differ. */
 static int64_t libc_from(const bench_pools *p, const ldg_model *m) {
-  int64_t n = p->level[LDG_MODEL_L2];
-  if (run_ns(p, m, n, INT64_MAX, n) > 0.97 * run_ns(p, m, INT64_MAX, INT64_MAX, n)) return INT32_MAX;
-  while (n > 1024 && run_ns(p, m, n / 2, INT64_MAX, n / 2) <= 0.97 * run_ns(p, m, INT64_MAX, INT64_MAX, n / 2)) n /= 2;
-  return n;
+  int64_t best = INT32_MAX;
+  double all = 1, least = 0.97;
+  for (int64_t n = p->level[LDG_MODEL_L2]; n >= 1024; n /= 2) {
+    all *= run_ns(p, m, n, INT64_MAX, n) / run_ns(p, m, INT64_MAX, INT64_MAX, n);
+    if (all < least) least = all, best = n;
+  }
+  return best;
 }
 
 void calibrate_numbers(const bench_pools *p, ldg_model *m) {
@@ -356,9 +396,12 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   };
   for (int i = 0; i <= LDG_MODEL_PART; i++) m->number[i] = (int64_t)(ns[i] * 1e3 + 0.5);
   m->number[LDG_MODEL_PREFETCH] = prefetch_ahead(p);
-  m->number[LDG_MODEL_MEET] = lines_to_meet(p);
+  lines_to_meet(p, LDG_MODEL_READ, &m->number[LDG_MODEL_MEET], &m->number[LDG_MODEL_SETS]);
+  lines_to_meet(p, LDG_MODEL_WRITE, &m->number[LDG_MODEL_MEET_WRITTEN], &m->number[LDG_MODEL_SETS_WRITTEN]);
+  m->number[LDG_MODEL_SETS_WHOLE] = sets_whole(p, m->number[LDG_MODEL_MEET_WRITTEN]);
   m->number[LDG_MODEL_AHEAD] = lines_ahead(p);
   m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch about 100 bytes each */
+  m->number[LDG_MODEL_ALIGN] = is_aligned_better(p);
   m->number[LDG_MODEL_STREAM] = stream_from(p, m);
   m->number[LDG_MODEL_LIBC] = libc_from(p, m);
 }

@@ -30,12 +30,13 @@ static void processor(char name[64]) {
 }
 #endif
 
-bool ldg_cpu_by_amd(void) {
+int ldg_cpu_amd_family(void) {
 #if defined(__x86_64__)
   unsigned int r[4];
-  return __get_cpuid(0, &r[0], &r[1], &r[2], &r[3]) && r[1] == signature_AMD_ebx;
+  if (!__get_cpuid(0, &r[0], &r[1], &r[2], &r[3]) || r[1] != signature_AMD_ebx || !__get_cpuid(1, &r[0], &r[1], &r[2], &r[3])) return 0;
+  return (int)(r[0] >> 8 & 0xf) + (int)(r[0] >> 20 & 0xff); /* the second part counts where the first one is 15, as AMD's have long been */
 #else
-  return false;
+  return 0;
 #endif
 }
 

@@ -8,7 +8,7 @@
 const char *ldg_cpu_isa(void);
 /* Is a level no better than that one? */
 bool ldg_cpu_has(const char *isa);
-bool ldg_cpu_by_amd(void);
+int ldg_cpu_amd_family(void); /* 0: of another maker; 0x1a: Zen 5, ones before are less */
 /* Bytes of the data cache of level 1, 2, 3 as one core sees it; a usual size where the system does not say. */
 int64_t ldg_cpu_cache(int level);
 /* A clock that goes on evenly and is read without the system, in steps of at most some 10 ns; 0 where there is none. */

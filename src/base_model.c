@@ -14,7 +14,14 @@ static const ldg_model builtin_amd = {
 #include "base_model_amd.inc"
 #include "base_model_device.inc"
 };
-static const ldg_model *builtin(void) { return ldg_cpu_by_amd() ? &builtin_amd : &builtin_intel; }
+static const ldg_model builtin_zen5 = {
+#include "base_model_zen5.inc"
+#include "base_model_device.inc"
+};
+static const ldg_model *builtin(void) {
+  const int family = ldg_cpu_amd_family();
+  return !family ? &builtin_intel : family < 0x1a ? &builtin_amd : &builtin_zen5;
+}
 
 /* ---- the model in use ---- */
 
@@ -31,7 +38,7 @@ ldg_model ldg_model_builtin(void) {
   l[LDG_MODEL_L3] = ldg_max(ldg_min(ldg_cpu_cache(3) / 2, 16 << 20), 2 * l[LDG_MODEL_L2]);
   l[LDG_MODEL_MEMORY] = ldg_max(256 << 20, 2 * l[LDG_MODEL_L3]);
   if (!ldg_cpu_has("v4")) m.number[LDG_MODEL_WRITTEN] = 0; /* Intel's were found there; who else has its table was not measured */
-  if (!ldg_cpu_has("v3") && !ldg_cpu_by_amd()) m.number[LDG_MODEL_LIBC] = 16 << 10; /* loops of narrow registers */
+  if (!ldg_cpu_has("v3") && !ldg_cpu_amd_family()) m.number[LDG_MODEL_LIBC] = 16 << 10; /* loops of narrow registers */
   if (!ldg_cpu_has("v3")) m.number[LDG_MODEL_WINDOW] = 360; /* those of 16 bytes: AMD's, with LADING_ISA=v2 */
   return m;
 }

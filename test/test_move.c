@@ -77,7 +77,8 @@ START_TEST(few_columns) {
   for (int i = 0; i < 160; i++) {
     const int64_t w = width[i % 8], rows = rng_in(&r, 17, 70), columns = rng_in(&r, 1, i / 8 % 2 ? 9 : 16 + 64 / w);
     const int64_t stride = rng_in(&r, 0, 1) ? (int64_t)1 << rng_in(&r, 10, 12) : columns * w + rng_in(&r, 0, 100);
-    m.number[LDG_MODEL_MEET] = rng_in(&r, 0, 5);
+    m.number[LDG_MODEL_MEET] = rng_in(&r, 0, 5), m.number[LDG_MODEL_MEET_WRITTEN] = rng_in(&r, 0, 5);
+    m.number[LDG_MODEL_SETS] = rng_in(&r, 0, 8), m.number[LDG_MODEL_SETS_WRITTEN] = rng_in(&r, 0, 8);
     ldg_model_use(&m);
     const int64_t across = rng_in(&r, 0, 1) ? w : -w, down = ldg_max(stride, columns * w) * (rng_in(&r, 0, 1) ? 1 : -1);
     sample *s = s_hvector(columns, 1, across, s_hvector(rows, 1, down, s_contiguous(w, s_elem(LADING_BYTE))));
@@ -196,7 +197,8 @@ START_TEST(columns_of_few_sets) {
   int paced = 0;
   for (int i = 0; i < 96; i++) {
     const int64_t stride = (INT64_C(512) << rng_in(&r, 0, 4)) * (rng_in(&r, 0, 3) ? rng_in(&r, 1, 3) : -1), n = rng_in(&r, 8, 90);
-    m.number[LDG_MODEL_MEET] = i % 8 ? rng_in(&r, 1, 3) : 0;
+    m.number[LDG_MODEL_MEET] = i % 8 ? rng_in(&r, 1, 3) : 0, m.number[LDG_MODEL_MEET_WRITTEN] = i % 7 ? rng_in(&r, 1, 3) : 0;
+    m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 4 + rng_in(&r, 0, 1) * 4, m.number[LDG_MODEL_SETS_WHOLE] = rng_in(&r, 0, 8);
     ldg_model_use(&m);
     sample *block = s_contiguous(rng_in(&r, 0, 3) ? INT64_C(1) << rng_in(&r, 0, 6) : rng_in(&r, 1, 70), s_elem(LADING_BYTE));
     sample *d = s_hvector(n, 1, 1024 * rng_in(&r, 1, 4), s_dup(block)), *s = s_hvector(n, 1, stride, block);
@@ -454,7 +456,7 @@ START_TEST(columns_outlive_the_model) {
   const ldg_nest column = { .block = 8, .nd = 1, .dim = { { 64, 4096, 8 } } };
   static char src[64 * 4096], dst[64 * 8];
   ldg_job j = { .nest = column };
-  m.number[LDG_MODEL_MEET] = 4, other.number[LDG_MODEL_MEET] = 0;
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_SETS] = 4, other.number[LDG_MODEL_MEET] = 0;
   const ldg_strategy *paced = NULL;
   for (int i = 0; i < ldg_plan_strategies(); i++)
     if (!strcmp(ldg_plan_strategy(i)->name, "paced")) paced = ldg_plan_strategy(i);

@@ -21,6 +21,7 @@
 #define LDG_HEAD_LOOP 0        /* long blocks: see table.py */
 #define LDG_HEAD_CALL (-1)
 #define LDG_HEAD_STREAM (-2)
+#define LDG_HEAD_PLAIN (-3)
 enum { LDG_FEW_READ, LDG_FEW_WRITTEN }; /* of job->own of a transpose: lines of its far sides to be on their way at once; 0: any number */
 #define LDG_FEW_NEAR 256       /* so many lines of few sets come from the second-level cache: then twice as many; of half as many written ones four times */
 #define LDG_TRANSPOSE_PANEL 64 /* rows of a transpose panel: as many pages as the smallest first-level TLB holds */
@@ -162,7 +163,7 @@ enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VARS };
 enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
   const char *isa;
-  ldg_run *dense;
+  ldg_run *dense[2];                                              /* long runs to aligned places, and as they come */
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS];
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed] */

@@ -11,10 +11,19 @@
 typedef struct paced { ldg_run *kernel; int64_t group; bool reads, writes; } paced;
 _Static_assert(sizeof(paced) <= sizeof ((ldg_job *)NULL)->own, "it fits into a job");
 
-/* Columns of so many sets gain, of more there are ways enough; by the bytes of a block (Zen 4). What is written by a few bytes a line waits the
- * longest for it; a line that is written whole need not wait. */
-static int64_t few_read(int64_t block) { return block <= 32 ? 4 : block <= 64 ? 2 : 0; }
-static int64_t few_written(int64_t block) { return block < 8 ? 8 : block <= 32 ? 4 : 0; }
+enum { SETS_MOST = 8 }; /* no processor was seen to gain by columns of more */
+
+/* Columns of so many sets gain, of more there are ways enough; by the bytes of a block. What is written by a few bytes a line waits the longest
+ * for it, and a line that is written whole may not have to. */
+static int64_t few_read(int64_t block) {
+  const int64_t sets = ldg_model_count(LDG_MODEL_SETS);
+  return block <= 32 ? sets : block <= 64 ? sets / 2 : 0;
+}
+static int64_t few_written(int64_t block) {
+  const int64_t sets = ldg_model_count(LDG_MODEL_SETS_WRITTEN);
+  if (block > 32) return block <= 64 ? ldg_model_count(LDG_MODEL_SETS_WHOLE) : 0;
+  return block >= 8 ? sets : ldg_min(2 * sets, SETS_MOST);
+}
 
 /* Sets that the lines of a column are of; 0: more than `few`. The sign of a stride does not matter to the power of two in it. */
 static int64_t sets_of(int64_t stride, int64_t few) {
@@ -22,7 +31,9 @@ static int64_t sets_of(int64_t stride, int64_t few) {
   return stride == 0 || few * (int64_t)least < PAGE ? 0 : PAGE / (int64_t)least;
 }
 int64_t ldg_paced_read(int64_t block, int64_t stride) { return sets_of(stride, few_read(block)) * ldg_model_count(LDG_MODEL_MEET); }
-int64_t ldg_paced_written(int64_t block, int64_t stride) { return sets_of(stride, few_written(block)) * ldg_model_count(LDG_MODEL_MEET); }
+int64_t ldg_paced_written(int64_t block, int64_t stride) {
+  return sets_of(stride, few_written(block)) * ldg_model_count(LDG_MODEL_MEET_WRITTEN);
+}
 
 static int64_t group_read(const ldg_nest *n) { return ldg_paced_read(n->block, n->dim[0].src); }
 static int64_t group_written(const ldg_nest *n) { return ldg_paced_written(n->block, n->dim[0].dst); }
@@ -31,17 +42,21 @@ static int64_t group_of(const ldg_nest *n) {
   return r && w ? ldg_min(r, w) : r + w;
 }
 
-/* Lines from beyond the second-level cache take so long that as many as possible should be on their way; those of one set wait in any
- * case. 8 bytes, 1 KiB apart: by groups 0.65 of the time for 1 MiB of lines, 1 for 2 MiB, 1.5 for 4 MiB; 4 KiB apart 0.5, 0.5, 0.8. */
+/* Lines from memory take so long that as many as possible should be on their way; those of one set wait in any case. Of a cache that is indexed
+ * by addresses a column has as large a part as its lines are of what lies between them: so what counts is how far it reaches. 8 bytes, 1 KiB
+ * apart: by groups 0.65 of the time for a reach of 16 MiB, 1 for 32, 1.5 for 64 (Zen 4); 512 bytes apart 0.4 for 16 MiB, 1 for 64 (Zen 5). */
 static bool is_far(const ldg_nest *n) {
-  return group_of(n) > ldg_model_count(LDG_MODEL_MEET) && ldg_cost_footprint(n) > 4 * ldg_model_footprint(LDG_MODEL_L2);
+  const int64_t read = sets_of(n->dim[0].src, few_read(n->block)), written = sets_of(n->dim[0].dst, few_written(n->block));
+  double reach = (double)llabs(read ? n->dim[0].src : n->dim[0].dst);
+  for (int k = 0; k < n->nd; k++) reach *= (double)n->dim[k].n;
+  return read != 1 && written != 1 && reach > ldg_model_footprint(LDG_MODEL_L3);
 }
 
 const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
   if (!group_of(n)) return "its lines do not meet in few sets of the cache, or this machine does not mind";
   if (n->dim[0].n < 4 * group_of(n)) return "there are few blocks";
-  return is_far(n) ? "its lines are beyond the second-level cache" : NULL;
+  return is_far(n) ? "its lines come from memory" : NULL;
 }
 
 /* Of what is read, the last line has to have come; of what is written, the first of the group that follows. */
