@@ -1,5 +1,4 @@
-/* measure: samples are taken in rounds (pack, hand pack, the peers' pack, unpack, ..., memcpy, and again), so that a slow
- * moment of the machine hits all ways alike. */
+/* measure: samples are taken in rounds, one of each way, so that a slow moment of the machine hits all ways alike. */
 #include "measure.h"
 #include "floor.h"
 #include <stdio.h>
@@ -59,7 +58,7 @@ static void hand_unpack(sampler *s, int64_t reps) {
   }
 }
 
-/* ---- lanes: what is sampled, in the order of a round -------------------------------------------------------------------- */
+/* ---- lanes: what is sampled ----------------------------------------------------------------------------------------- */
 
 typedef struct lane {
   batch *run;            /* here, or else */
@@ -70,7 +69,8 @@ typedef struct lane {
   double ns[SAMPLES_MAX];
 } lane;
 
-typedef struct lanes { int n; lane list[WAY_MAX + 2 * PEERS_MAX]; } lanes;
+#define LANES_MAX (WAY_MAX + 2 * PEERS_MAX)
+typedef struct lanes { int n; lane list[LANES_MAX], *turn[LANES_MAX]; } lanes; /* turn: the order of a round */
 
 static void add_way(lanes *all, batch *run, timing *out) {
   lane *l = &all->list[all->n];
@@ -129,15 +129,29 @@ static bool due(const lane *l, int i, int n) {
   return (int64_t)(i + 1) * l->wanted / n != (int64_t)i * l->wanted / n;
 }
 
+/* Caches, pages and branches are as the way before left them: who always followed the same one would be measured after that one. */
+static void shuffle_lanes(lanes *all, uint64_t *seed) {
+  for (int i = all->n - 1; i > 0; i--) {
+    const int j = (int)(splitmix64(seed) % (uint64_t)(i + 1));
+    lane *l = all->turn[i];
+    all->turn[i] = all->turn[j];
+    all->turn[j] = l;
+  }
+}
+
+static void sample(sampler *s, lane *l) {
+  if (take(s, l, &l->ns[l->got])) l->got++;
+  else l->wanted = l->got = 0;
+}
+
 static void sample_all(sampler *s, lanes *all, int samples) {
-  for (int i = 0; i < all->n; i++) calibrate(s, &all->list[i], samples);
-  for (int i = 0; i < samples; i++)
-    for (int j = 0; j < all->n; j++) {
-      lane *l = &all->list[j];
-      if (!due(l, i, samples)) continue;
-      if (take(s, l, &l->ns[l->got])) l->got++;
-      else l->wanted = l->got = 0;
-    }
+  uint64_t seed = 5;
+  for (int i = 0; i < all->n; i++) calibrate(s, all->turn[i] = &all->list[i], samples);
+  for (int i = 0; i < samples; i++) {
+    shuffle_lanes(all, &seed);
+    for (int j = 0; j < all->n; j++)
+      if (due(all->turn[j], i, samples)) sample(s, all->turn[j]);
+  }
   for (int j = 0; j < all->n; j++) *all->list[j].out = sampler_stats(all->list[j].ns, all->list[j].got);
 }
 

@@ -139,6 +139,27 @@ def test_made_up_peers(lbench, tmp):
     check("install an MPI" in run(*command, "--peers=bad", "double", status=2).stderr, "no peer of that name")
 
 
+LOGS = FAKE.replace("DIES", 'echo "$0 $rest" >> LOG')
+
+
+def logged(lbench, tmp, *args):
+    """What two helpers are asked to time: [(helper, DIR, REPETITIONS)]"""
+    log = tmp / "asked"
+    for name in ("left", "right"):
+        make_helper(tmp, name, LOGS.replace("LOG", str(log)))
+    run(lbench, "time", "--csv", "--min-time", "1", "--peers-dir", tmp, "--peers=left,right", *args, "vector(8,1,8,double)")
+    asked = [line.split() for line in log.read_text().splitlines()]
+    log.unlink()
+    return [(pathlib.Path(who).name, *(int(n) for n in rest)) for who, *rest in asked]
+
+
+def test_turns(lbench, tmp):
+    asked = [(who, way) for who, way, *_ in logged(lbench, tmp, "--samples", "20")]
+    rounds = [tuple(asked[i:i + 4]) for i in range(4, len(asked), 4)]  # the first four calibrate
+    check(len(rounds) == 20 and all(len(set(r)) == 4 for r in rounds), f"rounds are not of one sample of each way: {rounds}")
+    check(len(set(rounds)) > 5, f"rounds have the same order: {rounds}")
+
+
 def test_peer(lbench, name):
     """One type of each constructor, checked against the definition by the helper before it is timed."""
     types = ["contiguous(3,int)", "vector(8,1,8,double)", "hvector(3,2,-100,short)", "indexed([2,0,1],[5,9,1],float)", "hindexed([1,2],[104,0],int64)",
@@ -173,6 +194,7 @@ def main():
             test_calls(lbench)
             test_copy(lbench, pathlib.Path(tmp))
             test_made_up_peers(lbench, pathlib.Path(tmp))
+            test_turns(lbench, pathlib.Path(tmp))
     print(f"{checks} checks")
 
 
