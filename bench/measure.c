@@ -111,14 +111,14 @@ static void choose_lanes(const sampler *s, lanes *all, peers *rivals, measure_ro
 
 static bool take(sampler *s, lane *l, double *ns) {
   if (l->run) return *ns = sampler_time(s, l->run, l->reps), true;
-  return peer_time(l->peer, l->dir, l->reps, ns);
+  return peer_time(l->peer, l->dir, l->reps, &s->next, ns);
 }
 
 /* A first sample says what the others will cost. */
 static void calibrate(sampler *s, lane *l, int samples) {
   double ns = 0;
   l->wanted = l->got = 0;
-  l->reps = l->run ? sampler_calibrate(s, l->run) : peer_calibrate(l->peer, l->dir);
+  l->reps = l->run ? sampler_calibrate(s, l->run) : peer_calibrate(l->peer, l->dir, &s->next);
   if (l->reps <= 0 || !take(s, l, &ns)) return;
   double fit = LANE_NS / (ns * (double)l->reps + 1);
   l->wanted = fit < samples ? (int)ldg_min(samples, ldg_max(SAMPLES_MIN, (int64_t)fit)) : samples;

@@ -188,7 +188,7 @@ bool peer_open(peer *r, const problem *p, int copies, int64_t segment, double mi
   if (r->pid <= 0 && !start(r)) snprintf(note, cap, "its helper does not start again");
   else if (!send_problem(r, p, copies, segment, min_ns, reply)) snprintf(note, cap, "its helper died or hangs");
   else if (strcmp(reply, "ok") != 0) snprintf(note, cap, "%s", strncmp(reply, "no ", 3) == 0 ? reply + 3 : reply);
-  else r->open = true;
+  else r->open = true, r->copies = copies;
   return r->open;
 }
 
@@ -199,14 +199,21 @@ bool peer_close(peer *r) {
   return ok;
 }
 
-int64_t peer_calibrate(peer *r, int dir) {
-  char reply[REPLY_MAX];
-  return r->open && ask(r, reply, "reps %d\n", dir) ? strtoll(reply, NULL, 10) : 0;
+/* Answers are NUMBER NEXT. */
+static bool understood(const peer *r, const char *reply, double *number, int *next) {
+  int turn;
+  if (sscanf(reply, "%lf %d", number, &turn) != 2 || turn < 0 || turn >= r->copies) return false;
+  *next = turn;
+  return *number > 0;
 }
 
-bool peer_time(peer *r, int dir, int64_t reps, double *ns) {
+int64_t peer_calibrate(peer *r, int dir, int *next) {
   char reply[REPLY_MAX];
-  if (!r->open || !ask(r, reply, "time %d %" PRId64 "\n", dir, reps)) return false;
-  *ns = strtod(reply, NULL);
-  return *ns > 0;
+  double reps;
+  return r->open && ask(r, reply, "reps %d %d\n", dir, *next) && understood(r, reply, &reps, next) ? (int64_t)reps : 0;
+}
+
+bool peer_time(peer *r, int dir, int64_t reps, int *next, double *ns) {
+  char reply[REPLY_MAX];
+  return r->open && ask(r, reply, "time %d %" PRId64 " %d\n", dir, reps, *next) && understood(r, reply, ns, next);
 }

@@ -14,6 +14,7 @@ typedef struct peer {
   char path[4600];
   bool ranges;                /* it can move any range of packed bytes; else --segment leaves it moving whole messages */
   bool open;                  /* it has a problem, and answers */
+  int copies;                 /* of that problem */
   pid_t pid;
   int fd;
 } peer;
@@ -27,7 +28,8 @@ void peers_stop(peers *all);
 /* Has it build the type, check that it packs and unpacks as defined, and map its buffers. false with a note. */
 bool peer_open(peer *r, const problem *p, int copies, int64_t segment, double min_ns, char *note, size_t cap);
 bool peer_close(peer *r); /* false when the helper was lost since peer_open */
-int64_t peer_calibrate(peer *r, int dir); /* repetitions of a sample; 0: it is lost */
-bool peer_time(peer *r, int dir, int64_t reps, double *ns);
+/* Both begin with copy *next, and leave there the one whose turn it is then. */
+int64_t peer_calibrate(peer *r, int dir, int *next); /* repetitions of a sample; 0: it is lost */
+bool peer_time(peer *r, int dir, int64_t reps, int *next, double *ns);
 
 #endif

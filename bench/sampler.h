@@ -14,7 +14,7 @@ typedef struct sampler {
   const problem *p;
   int64_t segment;   /* move in ranges of this many bytes; 0: whole */
   double min_ns;     /* a sample repeats the call until it lasts this long */
-  int copies, next;  /* calls go round among the copies */
+  int copies, next;  /* calls go round among the copies, each way from where the one before it stopped */
   copy *copy;
   void *arg;         /* of a peer's adapter */
   int error;         /* the last one that a peer's adapter met */

@@ -107,9 +107,9 @@ say() { printf '%s\\n' "$*" >&0; }
 say hello 0 Fake 1
 while read -r word rest; do
   case $word in
-    open) case $rest in *"vector(9,"*) say no nines ;; *) say ok ;; esac ;;
-    reps) say 5 ;;
-    time) DIES; say 1000 ;;
+    open) copies=${rest%% *}; case $rest in *"vector(9,"*) say no nines ;; *) say ok ;; esac ;;
+    reps) say 5 ${rest##* } ;;
+    time) DIES; say 1000 $(((${rest##* } + 5) % copies)) ;;
     close) say ok ;;
   esac
 done
@@ -143,7 +143,7 @@ LOGS = FAKE.replace("DIES", 'echo "$0 $rest" >> LOG')
 
 
 def logged(lbench, tmp, *args):
-    """What two helpers are asked to time: [(helper, DIR, REPETITIONS)]"""
+    """What two helpers are asked to time: [(helper, DIR, REPETITIONS, FIRST)]"""
     log = tmp / "asked"
     for name in ("left", "right"):
         make_helper(tmp, name, LOGS.replace("LOG", str(log)))
@@ -158,6 +158,10 @@ def test_turns(lbench, tmp):
     rounds = [tuple(asked[i:i + 4]) for i in range(4, len(asked), 4)]  # the first four calibrate
     check(len(rounds) == 20 and all(len(set(r)) == 4 for r in rounds), f"rounds are not of one sample of each way: {rounds}")
     check(len(set(rounds)) > 5, f"rounds have the same order: {rounds}")
+    asked = logged(lbench, tmp, "--samples", "20", "--cold", "6400000")
+    first = {way: {a[3] for a in asked if a[:2] == way} for way in {a[:2] for a in asked}}
+    check(all(len(f) > 10 for f in first.values()), f"ways have copies of their own: {first}")
+    check(any(b[3] == a[3] + 5 for a, b in zip(asked, asked[1:])), f"no way goes on where the one before it stopped: {asked}")
 
 
 def test_peer(lbench, name):

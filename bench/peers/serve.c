@@ -1,10 +1,10 @@
 /* serve: a peer's helper. Answers lines on its standard input, a socket:
  *   (start)                             hello RANGES VERSION
  *   open COPIES SEGMENT MIN_NS PROBLEM  ok, or: no WHY
- *   reps DIR                            REPETITIONS
- *   time DIR REPETITIONS                NANOSECONDS a call
+ *   reps DIR FIRST                      REPETITIONS NEXT
+ *   time DIR REPETITIONS FIRST          NANOSECONDS a call, NEXT
  *   close                               ok
- * and leaves when the socket is closed. What it times was compared with the definition first, in both directions. */
+ * (FIRST is the copy that it begins with, NEXT the one whose turn it is then) and leaves when the socket is closed. What it times was compared with the definition first, in both directions. */
 #include "peer.h"
 #include <fcntl.h>
 #include <inttypes.h>
@@ -124,8 +124,13 @@ static bool open_problem(server *v, const char *request) {
   return false;
 }
 
+static bool begin_with(sampler *s, int first) {
+  s->next = first;
+  return s->copy && first >= 0 && first < s->copies;
+}
+
 static void answer(server *v, int out, const char *request) {
-  int dir = 0;
+  int dir = 0, first = 0;
   int64_t reps;
   v->why[0] = 0;
   if (strncmp(request, "open ", 5) == 0) {
@@ -135,10 +140,12 @@ static void answer(server *v, int out, const char *request) {
     }
     close_problem(v);
     dprintf(out, "no %s\n", v->why[0] ? v->why : "this helper does not understand lbench; build both again");
-  } else if (sscanf(request, "reps %d", &dir) == 1 && v->s.copy) {
-    dprintf(out, "%" PRId64 "\n", sampler_calibrate(&v->s, v->run[dir & 1]));
-  } else if (sscanf(request, "time %d %" SCNd64, &dir, &reps) == 2 && v->s.copy) {
-    dprintf(out, "%.6g\n", sampler_time(&v->s, v->run[dir & 1], ldg_max(reps, 1)));
+  } else if (sscanf(request, "reps %d %d", &dir, &first) == 2 && begin_with(&v->s, first)) {
+    reps = sampler_calibrate(&v->s, v->run[dir & 1]);
+    dprintf(out, "%" PRId64 " %d\n", reps, v->s.next);
+  } else if (sscanf(request, "time %d %" SCNd64 " %d", &dir, &reps, &first) == 3 && begin_with(&v->s, first)) {
+    const double ns = sampler_time(&v->s, v->run[dir & 1], ldg_max(reps, 1));
+    dprintf(out, "%.6g %d\n", ns, v->s.next);
   } else {
     close_problem(v);
     dprintf(out, "ok\n");
