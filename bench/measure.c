@@ -12,7 +12,7 @@ static void whole_pack(sampler *s, int64_t reps) {
   const problem *p = s->p;
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    lading_pack(p->type, p->count, c->mem.base, c->packed.base, 0, p->size);
+    lading_pack(p->type, p->count, c->mem, c->packed, 0, p->size);
   }
 }
 
@@ -20,7 +20,7 @@ static void whole_unpack(sampler *s, int64_t reps) {
   const problem *p = s->p;
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    lading_unpack(p->type, p->count, c->mem.base, c->packed.base, 0, p->size);
+    lading_unpack(p->type, p->count, c->mem, c->packed, 0, p->size);
   }
 }
 
@@ -30,7 +30,7 @@ static void segmented_pack(sampler *s, int64_t reps) {
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
     for (int64_t lo = 0; lo < p->size; lo += step)
-      lading_pack(p->type, p->count, c->mem.base, c->packed.base + lo, lo, ldg_min(lo + step, p->size));
+      lading_pack(p->type, p->count, c->mem, c->packed + lo, lo, ldg_min(lo + step, p->size));
   }
 }
 
@@ -40,21 +40,21 @@ static void segmented_unpack(sampler *s, int64_t reps) {
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
     for (int64_t lo = 0; lo < p->size; lo += step)
-      lading_unpack(p->type, p->count, c->mem.base, c->packed.base + lo, lo, ldg_min(lo + step, p->size));
+      lading_unpack(p->type, p->count, c->mem, c->packed + lo, lo, ldg_min(lo + step, p->size));
   }
 }
 
 static void hand_pack(sampler *s, int64_t reps) {
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    hand_move(s->p->hand, LDG_PACK, c->mem.base, c->packed.base);
+    hand_move(s->p->hand, LDG_PACK, c->mem, c->packed);
   }
 }
 
 static void hand_unpack(sampler *s, int64_t reps) {
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    hand_move(s->p->hand, LDG_UNPACK, c->mem.base, c->packed.base);
+    hand_move(s->p->hand, LDG_UNPACK, c->mem, c->packed);
   }
 }
 
@@ -159,7 +159,7 @@ static void sample_all(sampler *s, lanes *all, int samples) {
 
 static void open_peers(const sampler *s, peers *rivals, measure_row *row) {
   for (int i = 0; rivals && i < rivals->n; i++)
-    peer_open(&rivals->list[i], s->p, s->copies, s->segment, s->min_ns, row->note[i], sizeof row->note[i]);
+    peer_open(&rivals->list[i], s, row->note[i], sizeof row->note[i]);
 }
 
 static void close_peers(peers *rivals, measure_row *row) {
@@ -175,8 +175,7 @@ bool measure_problem(const problem *p, const measure_options *o, peers *rivals, 
   sampler s = { .p = p, .segment = o->segment, .min_ns = o->min_ns };
   const int samples = (int)ldg_max(1, ldg_min(o->samples, SAMPLES_MAX));
   memset(row, 0, sizeof *row);
-  s.copies = sampler_copies(p, o->cold, 1 + (rivals ? rivals->n : 0));
-  if (!s.copies) return snprintf(why, cap, "needs more memory than there is"), false;
+  if (!sampler_size(&s, o->cold, 1 + (rivals ? rivals->n : 0))) return snprintf(why, cap, "needs more memory than there is"), false;
   if (o->floor) row->lines = floor_lines(p, FLOOR_LINE);
   const double traffic_ns = o->floor ? floor_traffic_ns(&s, row->lines, samples) : 0;
   if (lading_type_commit(p->type) != LADING_OK || !sampler_open(&s, true)) return snprintf(why, cap, "its memory cannot be mapped"), false;

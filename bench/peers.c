@@ -170,25 +170,26 @@ void peers_stop(peers *all) {
 
 /* ---- one problem -------------------------------------------------------------------------------------------------- */
 
-/* open COPIES SEGMENT MIN_NS PROBLEM: the line again, without the hand loop and what the suite says of it */
-static bool send_problem(peer *r, const problem *p, int copies, int64_t segment, double min_ns, char reply[REPLY_MAX]) {
+/* open COPIES LARGE SEGMENT MIN_NS PROBLEM: the line again, without the hand loop and what the suite says of it */
+static bool send_problem(peer *r, const sampler *s, char reply[REPLY_MAX]) {
+  const problem *p = s->p;
   char array[40] = "", *type = NULL;
   if (p->array != NOT_STATED) snprintf(array, sizeof array, "array=%" PRId64, p->array);
   if (asprintf(&type, "%s", p->type_text) < 0) return false;
-  for (char *s = type; *s; s++)
-    if (*s == '\n') *s = ' ';
-  bool ok = ask(r, reply, "open %d %" PRId64 " %.0f x | %" PRId64 " | - | %s | origin=%" PRId64 " shift=%" PRId64 " %s\n", copies, segment, min_ns, p->count,
-                type, p->origin, p->shift, array);
+  for (char *c = type; *c; c++)
+    if (*c == '\n') *c = ' ';
+  bool ok = ask(r, reply, "open %d %d %" PRId64 " %.0f x | %" PRId64 " | - | %s | origin=%" PRId64 " shift=%" PRId64 " %s\n", s->copies, s->large, s->segment,
+                s->min_ns, p->count, type, p->origin, p->shift, array);
   free(type);
   return ok;
 }
 
-bool peer_open(peer *r, const problem *p, int copies, int64_t segment, double min_ns, char *note, size_t cap) {
+bool peer_open(peer *r, const sampler *s, char *note, size_t cap) {
   char reply[REPLY_MAX];
   if (r->pid <= 0 && !start(r)) snprintf(note, cap, "its helper does not start again");
-  else if (!send_problem(r, p, copies, segment, min_ns, reply)) snprintf(note, cap, "its helper died or hangs");
+  else if (!send_problem(r, s, reply)) snprintf(note, cap, "its helper died or hangs");
   else if (strcmp(reply, "ok") != 0) snprintf(note, cap, "%s", strncmp(reply, "no ", 3) == 0 ? reply + 3 : reply);
-  else r->open = true, r->copies = copies;
+  else r->open = true, r->copies = s->copies;
   return r->open;
 }
 

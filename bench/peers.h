@@ -26,7 +26,7 @@ bool peers_start(peers *all, const char *dir, const char *names, char *why, size
 void peers_stop(peers *all);
 
 /* Has it build the type, check that it packs and unpacks as defined, and map its buffers. false with a note. */
-bool peer_open(peer *r, const problem *p, int copies, int64_t segment, double min_ns, char *note, size_t cap);
+bool peer_open(peer *r, const sampler *s, char *note, size_t cap);
 bool peer_close(peer *r); /* false when the helper was lost since peer_open */
 /* Both begin with copy *next, and leave there the one whose turn it is then. */
 int64_t peer_calibrate(peer *r, int dir, int *next); /* repetitions of a sample; 0: it is lost */

@@ -6,18 +6,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define LARGE_PAGE ((int64_t)2 << 20)
-
 bool place_open(place *p, int64_t lo, int64_t hi, int64_t shift, int how) {
   const int64_t page = sysconf(_SC_PAGESIZE), need = hi - lo + shift;
-  const bool large = (how & PLACE_LARGE) && need >= LARGE_PAGE / 2;
-  const int64_t unit = large ? LARGE_PAGE : page, body = (need / unit + (need % unit != 0) + (need == 0)) * unit;
+  const bool large = (how & PLACE_LARGE) && need >= PLACE_LARGE_PAGE / 2;
+  const int64_t unit = large ? PLACE_LARGE_PAGE : page, body = (need / unit + (need % unit != 0) + (need == 0)) * unit;
   *p = (place){ 0 };
-  p->mapped = body + 2 * page + (large ? 2 * LARGE_PAGE : 0);
+  p->mapped = body + 2 * page + (large ? 2 * PLACE_LARGE_PAGE : 0);
   p->map = mmap(NULL, (size_t)p->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p->map == MAP_FAILED) return p->mapped = 0, false;
   p->first = p->map + page;
-  if (large) p->first += -(uintptr_t)p->first & (uintptr_t)(LARGE_PAGE - 1);
+  if (large) p->first += -(uintptr_t)p->first & (uintptr_t)(PLACE_LARGE_PAGE - 1);
   p->end = p->first + body;
   if (mprotect(p->first, (size_t)body, PROT_READ | PROT_WRITE) != 0) return place_close(p), false;
 #if defined(MADV_HUGEPAGE)

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PLACE_PAGE ((int64_t)4 << 10)
+#define PLACE_LARGE_PAGE ((int64_t)2 << 20)
+
 typedef struct place {
   char *first, *end; /* every byte that may be touched, array and slack around it */
   char *base;        /* the buffer argument: lo bytes before it, hi after it are the array */

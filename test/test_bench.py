@@ -84,6 +84,8 @@ def test_floor(lbench):
         check(lines == 0 or float(row["floor_ns"]) > 0 and float(row["pack_of_floor"]) > 0, f"{text} has no floor")
     row, = rows(run(lbench, "time", "--csv", *SHORT, "hvector(5000000,1,64,double)").stdout)
     check(abs(int(row["lines"]) - 5625000) < 100, f"5000000 sampled lines and 625000 packed ones are said to be {row['lines']}")
+    row, = rows(run(lbench, "time", "--csv", *SHORT, "--cold", 2 ** 27, "hvector(3,1,100000000000,double)").stdout)
+    check(float(row["pack_ns"]) > 0, "far blocks have more copies than there are addresses")
     check("of floor" in run(lbench, "time", "--floor", *SHORT, "vec8of64").stdout, "no floor in the table")
 
 

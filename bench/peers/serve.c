@@ -1,9 +1,9 @@
 /* serve: a peer's helper. Answers lines on its standard input, a socket:
- *   (start)                             hello RANGES VERSION
- *   open COPIES SEGMENT MIN_NS PROBLEM  ok, or: no WHY
- *   reps DIR FIRST                      REPETITIONS NEXT
- *   time DIR REPETITIONS FIRST          NANOSECONDS a call, NEXT
- *   close                               ok
+ *   (start)                                   hello RANGES VERSION
+ *   open COPIES LARGE SEGMENT MIN_NS PROBLEM  ok, or: no WHY
+ *   reps DIR FIRST                            REPETITIONS NEXT
+ *   time DIR REPETITIONS FIRST                NANOSECONDS a call, NEXT
+ *   close                                     ok
  * (FIRST is the copy that it begins with, NEXT the one whose turn it is then) and leaves when the socket is closed. What it times was compared with the definition first, in both directions. */
 #include "peer.h"
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static int visit_unpack(void *arg, int64_t off, int64_t pos, int64_t len) {
 typedef struct check { server *v; const copy *c; ldg_rep items; char *want, *data; uint64_t random; } check;
 
 static void define(const check *k, int dir, char *packed) {
-  mover m = { k->c->mem.base, packed };
+  mover m = { k->c->mem, packed };
   ldg_rep_walk(&k->items, 0, k->v->p.size, dir == LDG_PACK ? visit_pack : visit_unpack, &m);
 }
 
@@ -60,7 +60,7 @@ static void move_once(server *v, int dir) {
 }
 
 static bool check_pack(check *k) {
-  char *packed = k->c->packed.base;
+  char *packed = k->c->packed;
   define(k, LDG_PACK, k->want);
   memset(packed, 0x5a, (size_t)k->v->p.size);
   move_once(k->v, LDG_PACK);
@@ -69,7 +69,7 @@ static bool check_pack(check *k) {
 
 /* What the definition packs after its unpack and after the peer's has to be the same, also where bytes overlap. */
 static bool check_unpack(check *k) {
-  char *packed = k->c->packed.base;
+  char *packed = k->c->packed;
   const int64_t size = k->v->p.size;
   place_fill(packed, size, &k->random);
   define(k, LDG_UNPACK, packed);
@@ -113,8 +113,9 @@ static bool open_type(server *v) {
 }
 
 static bool open_problem(server *v, const char *request) {
-  int at = 0;
-  if (sscanf(request, "%d %" SCNd64 " %lf %n", &v->s.copies, &v->s.segment, &v->s.min_ns, &at) != 3) return false;
+  int large, at = 0;
+  if (sscanf(request, "%d %d %" SCNd64 " %lf %n", &v->s.copies, &large, &v->s.segment, &v->s.min_ns, &at) != 4) return false;
+  v->s.large = large != 0;
   if (!problem_read(&v->p, request + at, v->why, sizeof v->why) || !problem_open(&v->p, v->why, sizeof v->why)) return false;
   v->s.p = &v->p;
   for (int dir = 0; dir < 2; dir++) v->run[dir] = v->s.segment && peer_is.segmented[dir] ? peer_is.segmented[dir] : peer_is.whole[dir];
