@@ -86,7 +86,7 @@ static int copies_class(int64_t bytes, int copies) {
 static double measure_memcpy(int64_t bytes, int copies, const sampler *like, int samples) {
   const problem stream = { .size = bytes, .hi = bytes };
   static double ns[SAMPLES_MAX];
-  sampler s = { .p = &stream, .min_ns = like->min_ns };
+  sampler s = { .p = &stream, .min_ns = like->min_ns, .shared = like->shared };
   if (!sampler_size(&s, TRAFFIC_MAX, 1)) return 0;
   s.copies = (int)ldg_min(copies, s.copies);
   if (!sampler_open(&s, true)) return 0;

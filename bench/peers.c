@@ -4,6 +4,7 @@
 #include "peers.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,7 +74,7 @@ static bool __attribute__((format(printf, 3, 4))) ask(peer *r, char reply[REPLY_
 
 /* ---- processes ---------------------------------------------------------------------------------------------------- */
 
-/* The helper talks on its standard input; what its MPI prints goes to our standard error. */
+/* The helper talks on its standard input, the memory comes after the standard error, where what its MPI prints goes, too. */
 static bool spawn(peer *r) {
   int pair[2];
   char *args[] = { r->path, NULL };
@@ -81,6 +83,7 @@ static bool spawn(peer *r) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, pair[1], 0);
   posix_spawn_file_actions_adddup2(&actions, 2, 1);
+  posix_spawn_file_actions_adddup2(&actions, r->memory, PEER_MEMORY);
   int rc = posix_spawn(&r->pid, r->path, &actions, NULL, args, environ);
   posix_spawn_file_actions_destroy(&actions);
   close(pair[1]);
@@ -121,6 +124,7 @@ static void add(peers *all, const char *dir, const char *file, const char *names
   if (all->n == PEERS_MAX || !named(names, name)) return;
   snprintf(r->path, sizeof r->path, "%s/%s", dir, file);
   snprintf(r->name, sizeof r->name, "%s", name);
+  r->memory = all->memory;
   if (access(r->path, X_OK) != 0) return;
   if (start(r)) all->n++;
   else fprintf(stderr, "lbench: %s does not start; going on without it\n", r->path);
@@ -136,9 +140,18 @@ static void stay_here(void) {
   sched_setaffinity(0, sizeof here, &here);
 }
 
+/* A file without a name. Its number is none that a helper finds something at. */
+static bool make_memory(peers *all) {
+  const int fd = memfd_create("lbench", MFD_CLOEXEC);
+  all->memory = fcntl(fd, F_DUPFD_CLOEXEC, PEER_MEMORY + 1);
+  if (fd >= 0) close(fd);
+  return all->memory > 0;
+}
+
 bool peers_start(peers *all, const char *dir, const char *names, char *why, size_t cap) {
   struct dirent **list;
   all->n = 0;
+  if (!make_memory(all)) return snprintf(why, cap, "no memory can be shared with peers: memfd_create fails"), false;
   int n = scandir(dir, &list, is_helper, alphasort);
   if (n > 0) stay_here();
   for (int i = 0; i < n; i++) {
@@ -165,7 +178,8 @@ static void dismiss(peer *r) {
 
 void peers_stop(peers *all) {
   for (int i = 0; i < all->n; i++) dismiss(&all->list[i]);
-  all->n = 0;
+  if (all->memory > 0) close(all->memory);
+  all->n = all->memory = 0;
 }
 
 /* ---- one problem -------------------------------------------------------------------------------------------------- */

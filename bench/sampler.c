@@ -2,6 +2,7 @@
 #include "sampler.h"
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define COPIES_MAX 4096
 #define ADDRESSES (INT64_C(1) << 45) /* that all copies may span */
@@ -52,17 +53,19 @@ bool sampler_size(sampler *s, int64_t cold, int sharers) {
 }
 
 /* Each copy starts `shift` bytes after the start of a page. */
-static bool open_places(sampler *s, place *at, int64_t lo, int64_t hi, int64_t shift, int64_t *step) {
+static bool open_places(sampler *s, place_file *in, place *at, int64_t lo, int64_t hi, int64_t shift, int64_t *step) {
   *step = (hi - lo + shift + PLACE_PAGE - 1) & -PLACE_PAGE;
-  return place_open(at, lo, hi + (s->copies - 1) * *step, shift, s->large ? PLACE_LARGE : 0);
+  return place_open_in(at, lo, hi + (s->copies - 1) * *step, shift, s->large ? PLACE_LARGE : 0, s->shared ? in : NULL);
 }
 
+/* What a guest does not need comes last. */
 static bool map_copies(sampler *s, bool with_other) {
   const problem *p = s->p;
+  place_file in = { .fd = s->shared };
   int64_t mem = 0, packed = 0, other = 0;
-  if (!open_places(s, &s->packed, 0, p->size, PACKED_SHIFT, &packed)) return false;
-  if (with_other && !open_places(s, &s->other, 0, p->size, 0, &other)) return false;
-  if (p->type && !open_places(s, &s->mem, p->lo, p->hi, p->shift, &mem)) return false;
+  if (!open_places(s, &in, &s->packed, 0, p->size, PACKED_SHIFT, &packed)) return false;
+  if (p->type && !open_places(s, &in, &s->mem, p->lo, p->hi, p->shift, &mem)) return false;
+  if (with_other && !open_places(s, &in, &s->other, 0, p->size, 0, &other)) return false;
   for (int i = 0; i < s->copies; i++)
     s->copy[i] = (copy){ p->type ? s->mem.base + i * mem : NULL, s->packed.base + i * packed, with_other ? s->other.base + i * other : NULL };
   return true;
@@ -72,7 +75,7 @@ bool sampler_open(sampler *s, bool with_other) {
   uint64_t seed = 7;
   s->copy = bench_alloc(s->copies * (int64_t)sizeof *s->copy);
   bool ok = map_copies(s, with_other);
-  for (int i = 0; ok && i < s->copies; i++) ok = fill(&s->copy[i], s->p, &seed);
+  for (int i = 0; ok && !s->guest && i < s->copies; i++) ok = fill(&s->copy[i], s->p, &seed);
   if (!ok) sampler_close(s);
   return ok;
 }
@@ -81,6 +84,7 @@ void sampler_close(sampler *s) {
   place_close(&s->mem);
   place_close(&s->packed);
   place_close(&s->other);
+  if (s->shared && !s->guest) (void)!ftruncate(s->shared, 0); /* gives its pages back */
   ldg_free(s->copy);
   s->copy = NULL;
 }

@@ -8,6 +8,8 @@
 
 #define SAMPLES_MAX 1001
 
+#define PEER_MEMORY 3 /* the descriptor by which a helper finds the shared file */
+
 typedef struct copy { char *mem, *packed, *other; } copy; /* other: where memcpy puts the packed bytes */
 
 typedef struct sampler {
@@ -17,6 +19,8 @@ typedef struct sampler {
   int copies, next;  /* calls go round among the copies, each way from where the one before it stopped */
   copy *copy;
   bool large;        /* they are in large pages */
+  int shared;        /* the file that they are in, for helpers to map them, too; 0: memory of its own */
+  bool guest;        /* who maps what lbench made and filled */
   place mem, packed, other; /* where they are, one after another */
   void *arg;         /* of a peer's adapter */
   int error;         /* the last one that a peer's adapter met */
@@ -28,7 +32,7 @@ typedef struct timing { double ns, q1, q3; } timing; /* per call: median and qua
 /* Chooses how many copies of the buffers of s->p it takes that `cold` packed bytes pass between two uses (1 when warm), as far as
  * memory allows with `sharers` that do the same, and in which pages. false when not even one fits. */
 bool sampler_size(sampler *s, int64_t cold, int sharers);
-/* Maps and fills s->copies buffers of s->p; without a type only the packed ones. false when there is no memory. */
+/* Maps and, but for a guest, fills s->copies buffers of s->p; without a type only the packed ones. false when there is no memory. */
 bool sampler_open(sampler *s, bool with_other);
 void sampler_close(sampler *s);
 

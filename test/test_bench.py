@@ -166,6 +166,19 @@ def test_turns(lbench, tmp):
     check(any(b[3] == a[3] + 5 for a, b in zip(asked, asked[1:])), f"no way goes on where the one before it stopped: {asked}")
 
 
+def test_shared_pages(lbench, name, tmp):
+    """Who shares the memory sees that lbench filled it, and that a real helper's check puts other bytes there."""
+    sums = tmp / "sums"
+    show = f"cksum < /proc/self/fd/3 >> {sums}; tr -d '\\0' < /proc/self/fd/3 | wc -c >> {sums};"
+    make_helper(tmp, "first", FAKE.replace("DIES", ":").replace("copies=", show + " copies=").replace("reps)", "reps) " + show))
+    helper = "lbench-peer-" + name
+    (tmp / helper).symlink_to(lbench.parent / "peers" / helper)
+    row, = rows(run(lbench, "time", "--csv", *SHORT, "--peers-dir", tmp, "vector(512,1,2,double)").stdout)
+    opened, opened_bytes, later = sums.read_text().splitlines()[:3]
+    check(row[f"{name}_note"] == "" and int(opened_bytes) > 2 * 512 * 8 * 9 // 10, f"helpers find {opened_bytes} bytes of lbench's")
+    check(opened != later, f"{name} works in memory of its own")
+
+
 def test_peer(lbench, name):
     """One type of each constructor, checked against the definition by the helper before it is timed."""
     types = ["contiguous(3,int)", "vector(8,1,8,double)", "hvector(3,2,-100,short)", "indexed([2,0,1],[5,9,1],float)", "hindexed([1,2],[104,0],int64)",
@@ -193,6 +206,8 @@ def main():
     os.chdir(bench.parent)
     if sys.argv[3:4] == ["--peer"]:
         test_peer(lbench, sys.argv[4])
+        with tempfile.TemporaryDirectory() as tmp:
+            test_shared_pages(lbench, sys.argv[4], pathlib.Path(tmp))
     else:
         with tempfile.TemporaryDirectory() as tmp:
             test_scripts(bench, pathlib.Path(tmp))

@@ -1,10 +1,11 @@
-/* serve: a peer's helper. Answers lines on its standard input, a socket:
+/* serve: a peer's helper. Works in lbench's memory, which is its descriptor 3, and answers lines on its standard input, a socket:
  *   (start)                                   hello RANGES VERSION
  *   open COPIES LARGE SEGMENT MIN_NS PROBLEM  ok, or: no WHY
  *   reps DIR FIRST                            REPETITIONS NEXT
  *   time DIR REPETITIONS FIRST                NANOSECONDS a call, NEXT
  *   close                                     ok
- * (FIRST is the copy that it begins with, NEXT the one whose turn it is then) and leaves when the socket is closed. What it times was compared with the definition first, in both directions. */
+ * (FIRST is the copy that it begins with, NEXT the one whose turn it is then) and leaves when the socket is closed. What it times
+ * was compared with the definition first, in both directions. */
 #include "peer.h"
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +17,7 @@ typedef struct server {
   problem p;
   sampler s;
   batch *run[2];
+  int memory;
   char why[160];
 } server;
 
@@ -67,7 +69,7 @@ static bool check_pack(check *k) {
   return !differs(k, packed, "pack");
 }
 
-/* What the definition packs after its unpack and after the peer's has to be the same, also where bytes overlap. */
+/* Leaves other bytes in that copy, as good as those before. What the definition packs after its unpack and after the peer's has to be the same, also where bytes overlap. */
 static bool check_unpack(check *k) {
   char *packed = k->c->packed;
   const int64_t size = k->v->p.size;
@@ -116,6 +118,8 @@ static bool open_problem(server *v, const char *request) {
   int large, at = 0;
   if (sscanf(request, "%d %d %" SCNd64 " %lf %n", &v->s.copies, &large, &v->s.segment, &v->s.min_ns, &at) != 4) return false;
   v->s.large = large != 0;
+  v->s.shared = v->memory;
+  v->s.guest = true;
   if (!problem_read(&v->p, request + at, v->why, sizeof v->why) || !problem_open(&v->p, v->why, sizeof v->why)) return false;
   v->s.p = &v->p;
   for (int dir = 0; dir < 2; dir++) v->run[dir] = v->s.segment && peer_is.segmented[dir] ? peer_is.segmented[dir] : peer_is.whole[dir];
@@ -153,12 +157,14 @@ static void answer(server *v, int out, const char *request) {
   }
 }
 
-/* The socket leaves its place, so that no engine reads from it. */
-static FILE *take_socket(int *out) {
+/* Both leave their places: no engine reads from the one, and none is started with the other. */
+static FILE *take_files(int *out, int *memory) {
   *out = fcntl(0, F_DUPFD_CLOEXEC, 10);
+  *memory = fcntl(PEER_MEMORY, F_DUPFD_CLOEXEC, 10);
+  close(PEER_MEMORY);
   int null = open("/dev/null", O_RDONLY);
   if (null >= 0) dup2(null, 0);
-  return *out < 0 ? NULL : fdopen(*out, "r");
+  return *out < 0 || *memory < 0 ? NULL : fdopen(*out, "r");
 }
 
 int main(void) {
@@ -166,7 +172,7 @@ int main(void) {
   char version[160] = "", *line = NULL;
   size_t cap = 0;
   int out;
-  FILE *in = take_socket(&out);
+  FILE *in = take_files(&out, &v.memory);
   if (!in || !peer_is.start(version, sizeof version)) return 1;
   dprintf(out, "hello %d %s\n", peer_is.segmented[0] != NULL, version);
   while (getline(&line, &cap, in) > 0) {
