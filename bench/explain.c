@@ -1,5 +1,6 @@
 /* explain: every able strategy is put at the root of the plan, the steps below as planned, and timed like any way of moving. */
 #include "explain.h"
+#include "floor.h"
 #include "sampler.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ bool explain_measured(const problem *p, const measure_options *o, char *why, siz
   const ldg_plan *plan;
   const int samples = (int)ldg_max(1, ldg_min(o->samples, SAMPLES_MAX));
   if (p->size == 0) return snprintf(why, cap, "it has no bytes"), false;
-  if (!sampler_size(&s, o->cold, 1) || ldg_api_plan(p->type, &plan) != LADING_OK || !sampler_open(&s, false)) return snprintf(why, cap, "not enough memory"), false;
+  if (!sampler_size(&s, o->cold, floor_touched(p), 1) || ldg_api_plan(p->type, &plan) != LADING_OK || !sampler_open(&s, false)) return snprintf(why, cap, "not enough memory"), false;
   printf("%s: %" PRId64 " bytes in %" PRId64 " blocks\n  %-8s   %-12s %13s %13s %9s\n", p->name, p->size, p->runs, "", "", "predicted", "measured", "ratio");
   direction(&s, plan, LDG_PACK, samples);
   direction(&s, plan, LDG_UNPACK, samples);

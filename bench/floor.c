@@ -87,7 +87,7 @@ static double measure_memcpy(int64_t bytes, int copies, const sampler *like, int
   const problem stream = { .size = bytes, .hi = bytes };
   static double ns[SAMPLES_MAX];
   sampler s = { .p = &stream, .min_ns = like->min_ns, .shared = like->shared };
-  if (!sampler_size(&s, TRAFFIC_MAX, 1)) return 0;
+  if (!sampler_size(&s, TRAFFIC_MAX, 2 * bytes, 1)) return 0;
   s.copies = (int)ldg_min(copies, s.copies);
   if (!sampler_open(&s, true)) return 0;
   const int64_t reps = sampler_calibrate(&s, floor_memcpy);

@@ -175,8 +175,8 @@ bool measure_problem(const problem *p, const measure_options *o, peers *rivals, 
   sampler s = { .p = p, .segment = o->segment, .min_ns = o->min_ns, .shared = rivals ? rivals->memory : 0 };
   const int samples = (int)ldg_max(1, ldg_min(o->samples, SAMPLES_MAX));
   memset(row, 0, sizeof *row);
-  if (!sampler_size(&s, o->cold, 1)) return snprintf(why, cap, "needs more memory than there is"), false;
-  if (o->floor) row->lines = floor_lines(p, FLOOR_LINE);
+  if (o->floor || o->cold) row->lines = floor_lines(p, FLOOR_LINE);
+  if (!sampler_size(&s, o->cold, row->lines * FLOOR_LINE, 1)) return snprintf(why, cap, "needs more memory than there is"), false;
   const double traffic_ns = o->floor ? floor_traffic_ns(&s, row->lines, samples) : 0;
   if (lading_type_commit(p->type) != LADING_OK || !sampler_open(&s, true)) return snprintf(why, cap, "its memory cannot be mapped"), false;
   open_peers(&s, rivals, row);

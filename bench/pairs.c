@@ -1,5 +1,6 @@
 /* pairs: `lbench copy`. All ways take their samples in rounds, as those of `lbench time` do. */
 #include "pairs.h"
+#include "floor.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -156,10 +157,13 @@ static void sample(pair *q, int samples, timing *t) {
   for (int w = 0; w < WAYS; w++) t[w] = sampler_stats(ns[w], has(q, w) ? samples : 0);
 }
 
+/* Bytes of the cache lines of both arrays: those that the copy has to touch. */
+static int64_t touched(const pair *q) { return floor_touched(&q->side[0]) + floor_touched(&q->side[1]) - 2 * ((q->side[0].size + FLOOR_LINE - 1) & -FLOOR_LINE); }
+
 static bool open_memory(pair *q, const measure_options *o) {
   for (int i = 0; i < 2; i++) {
     q->s[i] = (sampler){ .p = &q->side[i], .min_ns = o->min_ns, .arg = q };
-    if (!sampler_size(&q->s[i], o->cold, 2)) return false;
+    if (!sampler_size(&q->s[i], o->cold, touched(q), 2)) return false;
   }
   const int copies = (int)ldg_min(q->s[0].copies, q->s[1].copies);
   for (int i = 0; i < 2; i++) {

@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COPIES_MAX 4096
+#define COPIES_MAX 131072
 #define ADDRESSES (INT64_C(1) << 45) /* that all copies may span */
 /* Packed buffers start at another place in their page than arrays do, so that stores do not alias the next loads. */
 #define PACKED_SHIFT 1088
@@ -41,11 +41,11 @@ static int64_t footprint(const problem *p, int64_t page) {
 }
 
 /* Far blocks would waste large pages: then small ones, if memory is short. */
-bool sampler_size(sampler *s, int64_t cold, int sharers) {
+bool sampler_size(sampler *s, int64_t cold, int64_t touched, int sharers) {
   const problem *p = s->p;
   int64_t span, available = place_available() / sharers;
   if (ldg_sub(p->hi, p->lo, &span) || span > INT64_C(1) << 40 || p->size > INT64_C(1) << 36 || footprint(p, PLACE_PAGE) > available) return false;
-  const int64_t want = cold > 0 ? cold / ldg_max(p->size, 1) + 1 : 1, least = footprint(p, PLACE_PAGE);
+  const int64_t want = cold > 0 && touched > 0 ? cold / touched + 1 : 1, least = footprint(p, PLACE_PAGE);
   const int64_t fit = ldg_min(available / 2 / least, ADDRESSES / ldg_max(span, 1));
   s->copies = (int)ldg_max(1, ldg_min(ldg_min(want, fit), COPIES_MAX));
   s->large = footprint(p, PLACE_LARGE_PAGE) * s->copies <= ldg_max(available / 2, least * s->copies);

@@ -29,9 +29,10 @@ typedef struct sampler {
 typedef void batch(sampler *s, int64_t reps);
 typedef struct timing { double ns, q1, q3; } timing; /* per call: median and quartiles; 0: not measured */
 
-/* Chooses how many copies of the buffers of s->p it takes that `cold` packed bytes pass between two uses (1 when warm), as far as
- * memory allows with `sharers` that do the same, and in which pages. false when not even one fits. */
-bool sampler_size(sampler *s, int64_t cold, int sharers);
+/* Chooses how many copies of the buffers of s->p it takes that cache lines of `cold` bytes are touched between two uses (1 when warm),
+ * if one call touches `touched`, as far as memory allows with `sharers` that do the same, and in which pages. false when not even one
+ * fits. */
+bool sampler_size(sampler *s, int64_t cold, int64_t touched, int sharers);
 /* Maps and, but for a guest, fills s->copies buffers of s->p; without a type only the packed ones. false when there is no memory. */
 bool sampler_open(sampler *s, bool with_other);
 void sampler_close(sampler *s);

@@ -89,6 +89,28 @@ def test_floor(lbench):
     check("of floor" in run(lbench, "time", "--floor", *SHORT, "vec8of64").stdout, "no floor in the table")
 
 
+def test_cold(bench, lbench, tmp):
+    """Copies are counted by lines touched: a helper is told how many there are."""
+    for text, touched in (("vector(8,1,8,double)", 9 * 64), ("hvector(64,1,4096,double)", 72 * 64), ("contiguous(4096,byte)", 128 * 64), ("double", 2 * 64)):
+        log = tmp / "copies"
+        make_helper(tmp, "cold", FAKE.replace("DIES", ":").replace("copies=", f"echo $rest > {log}; copies="))
+        row, = rows(run(lbench, "time", "--csv", *SHORT, "--peers-dir", tmp, "--peers=cold", "--cold", 2 ** 20, text).stdout)
+        copies = int(log.read_text().split()[0])
+        check(int(row["touched"]) == touched and (copies - 1) * touched <= 2 ** 20 <= copies * touched, f"{text}: {copies} copies of {row['touched']} bytes")
+    rest = "s,first,100,100,100,50,200,100,0,4096,400,,"
+    old, new = tmp / "old.csv", tmp / "new.csv"
+    old.write_text(HEADER + rest + "\n")
+    new.write_text(HEADER.replace("\n", ",touched\n") + rest + ",128\n")
+    compare = [sys.executable, bench / "compare"]
+    check("1 problems" in run(*compare, old, old).stdout and "1 problems" in run(*compare, new, new).stdout, "compare of cold files")
+    check("in common" in run(*compare, old, new, status=1).stderr, "packed bytes between two uses are taken for touched ones")
+    check("4096 packed B between two uses" in xml_text(run(sys.executable, bench / "plot", old, "--out", tmp).stdout.strip()), "plot of an old file")
+
+
+def xml_text(path):
+    return pathlib.Path(path).read_text()
+
+
 def test_copy(lbench, tmp):
     out = run(lbench, "copy", *SHORT).stdout
     check(re.search(r"of pack \+ unpack: geometric mean \d+\.\d\d, least \d+\.\d\d \(\w+\), (\d\d) pairs", out), f"copy has no means of 10 pairs or more: {out}")
@@ -213,6 +235,7 @@ def main():
             test_scripts(bench, pathlib.Path(tmp))
             test_floor(lbench)
             test_calls(lbench)
+            test_cold(bench, lbench, pathlib.Path(tmp))
             test_copy(lbench, pathlib.Path(tmp))
             test_made_up_peers(lbench, pathlib.Path(tmp))
             test_turns(lbench, pathlib.Path(tmp))
