@@ -1,5 +1,6 @@
 /* explain: every able strategy is put at the root of the plan, the steps below as planned, and timed like any way of moving. */
 #include "explain.h"
+#include "floor.h"
 #include "sampler.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@ static void run_one(sampler *s, int64_t reps) {
   const ldg_job *j = &w->plan->one.job[w->dir];
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    char *mem = ldg_at(c->mem.base, w->plan->at), *packed = c->packed.base;
+    char *mem = ldg_at(c->mem, w->plan->at), *packed = c->packed;
     j->run(j, w->dir == LDG_PACK ? mem : packed, w->dir == LDG_PACK ? packed : mem, 0, w->plan->one.n);
   }
 }
@@ -22,7 +23,7 @@ static void run_many(sampler *s, int64_t reps) {
   const problem *p = s->p;
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    ldg_exec(w->plan, p->count, w->dir, c->mem.base, c->packed.base, 0, p->size);
+    ldg_exec(w->plan, p->count, w->dir, c->mem, c->packed, 0, p->size);
   }
 }
 
@@ -73,11 +74,11 @@ static void direction(sampler *s, const ldg_plan *plan, int dir, int samples) {
 }
 
 bool explain_measured(const problem *p, const measure_options *o, char *why, size_t cap) {
-  sampler s = { .p = p, .min_ns = o->min_ns, .copies = sampler_copies(p, o->cold, 1) };
+  sampler s = { .p = p, .min_ns = o->min_ns };
   const ldg_plan *plan;
   const int samples = (int)ldg_max(1, ldg_min(o->samples, SAMPLES_MAX));
   if (p->size == 0) return snprintf(why, cap, "it has no bytes"), false;
-  if (!s.copies || ldg_api_plan(p->type, &plan) != LADING_OK || !sampler_open(&s, false)) return snprintf(why, cap, "not enough memory"), false;
+  if (!sampler_size(&s, o->cold, floor_touched(p), 1) || ldg_api_plan(p->type, &plan) != LADING_OK || !sampler_open(&s, false)) return snprintf(why, cap, "not enough memory"), false;
   printf("%s: %" PRId64 " bytes in %" PRId64 " blocks\n  %-8s   %-12s %13s %13s %9s\n", p->name, p->size, p->runs, "", "", "predicted", "measured", "ratio");
   direction(&s, plan, LDG_PACK, samples);
   direction(&s, plan, LDG_UNPACK, samples);

@@ -66,7 +66,7 @@ int64_t floor_lines(const problem *p, int64_t line) {
 void floor_memcpy(sampler *s, int64_t reps) {
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    memcpy(c->other.base, c->packed.base, (size_t)s->p->size);
+    memcpy(c->other, c->packed, (size_t)s->p->size);
   }
 }
 
@@ -86,9 +86,10 @@ static int copies_class(int64_t bytes, int copies) {
 static double measure_memcpy(int64_t bytes, int copies, const sampler *like, int samples) {
   const problem stream = { .size = bytes, .hi = bytes };
   static double ns[SAMPLES_MAX];
-  sampler s = { .p = &stream, .min_ns = like->min_ns };
-  s.copies = (int)ldg_min(copies, sampler_copies(&stream, TRAFFIC_MAX, 1));
-  if (!s.copies || !sampler_open(&s, true)) return 0;
+  sampler s = { .p = &stream, .min_ns = like->min_ns, .shared = like->shared };
+  if (!sampler_size(&s, TRAFFIC_MAX, 2 * bytes, 1)) return 0;
+  s.copies = (int)ldg_min(copies, s.copies);
+  if (!sampler_open(&s, true)) return 0;
   const int64_t reps = sampler_calibrate(&s, floor_memcpy);
   int n = 0;
   for (double spent = 0; n < samples && (n < 3 || spent < ENOUGH_NS); n++) {

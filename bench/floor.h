@@ -10,6 +10,7 @@
 /* Distinct lines of `line` bytes that moving the whole message touches, on both sides. Exact up to 2^22 runs, else estimated from
  * samples of them; in arrays beyond 16 GiB only lines of consecutive runs count once. */
 int64_t floor_lines(const problem *p, int64_t line);
+static inline int64_t floor_touched(const problem *p) { return floor_lines(p, FLOOR_LINE) * FLOOR_LINE; } /* bytes */
 /* The time of a memcpy from half as many lines to the other half, in as many copies as `like` has: the fastest so far of its
  * class of sizes. */
 double floor_traffic_ns(const sampler *like, int64_t lines, int samples);

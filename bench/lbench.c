@@ -48,7 +48,7 @@ static const char usage[] =
     "time:   --csv      one line a problem, for programs      --samples N    the median of N counts (21)\n"
     "        --least    the least sample, not the median: for a machine that does other things meanwhile\n"
     "        --min-time US  length of a sample (50)           --segment N    move in ranges of N bytes\n"
-    "        --cold N   N packed bytes between two uses of a buffer\n"
+    "        --cold N   N bytes of cache lines touched between two uses of a buffer\n"
     "        --floor    the least time for the cache lines touched    --peers[=NAME,...]  other engines, in the same run\n"
     "        --peers-dir DIR  where their helpers are (peers/ beside lbench)\n"
     "        --where device|pinned|host-to-device  in the memory of a GPU        --backend cuda|hip (cuda)\n"

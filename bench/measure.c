@@ -1,5 +1,4 @@
-/* measure: samples are taken in rounds (pack, hand pack, the peers' pack, unpack, ..., memcpy, and again), so that a slow
- * moment of the machine hits all ways alike. */
+/* measure: samples are taken in rounds, one of each way, so that a slow moment of the machine hits all ways alike. */
 #include "measure.h"
 #include "floor.h"
 #include <stdio.h>
@@ -13,7 +12,7 @@ static void whole_pack(sampler *s, int64_t reps) {
   const problem *p = s->p;
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    lading_pack(p->type, p->count, c->mem.base, c->packed.base, 0, p->size);
+    lading_pack(p->type, p->count, c->mem, c->packed, 0, p->size);
   }
 }
 
@@ -21,7 +20,7 @@ static void whole_unpack(sampler *s, int64_t reps) {
   const problem *p = s->p;
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    lading_unpack(p->type, p->count, c->mem.base, c->packed.base, 0, p->size);
+    lading_unpack(p->type, p->count, c->mem, c->packed, 0, p->size);
   }
 }
 
@@ -31,7 +30,7 @@ static void segmented_pack(sampler *s, int64_t reps) {
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
     for (int64_t lo = 0; lo < p->size; lo += step)
-      lading_pack(p->type, p->count, c->mem.base, c->packed.base + lo, lo, ldg_min(lo + step, p->size));
+      lading_pack(p->type, p->count, c->mem, c->packed + lo, lo, ldg_min(lo + step, p->size));
   }
 }
 
@@ -41,25 +40,25 @@ static void segmented_unpack(sampler *s, int64_t reps) {
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
     for (int64_t lo = 0; lo < p->size; lo += step)
-      lading_unpack(p->type, p->count, c->mem.base, c->packed.base + lo, lo, ldg_min(lo + step, p->size));
+      lading_unpack(p->type, p->count, c->mem, c->packed + lo, lo, ldg_min(lo + step, p->size));
   }
 }
 
 static void hand_pack(sampler *s, int64_t reps) {
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    hand_move(s->p->hand, LDG_PACK, c->mem.base, c->packed.base);
+    hand_move(s->p->hand, LDG_PACK, c->mem, c->packed);
   }
 }
 
 static void hand_unpack(sampler *s, int64_t reps) {
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    hand_move(s->p->hand, LDG_UNPACK, c->mem.base, c->packed.base);
+    hand_move(s->p->hand, LDG_UNPACK, c->mem, c->packed);
   }
 }
 
-/* ---- lanes: what is sampled, in the order of a round -------------------------------------------------------------------- */
+/* ---- lanes: what is sampled ----------------------------------------------------------------------------------------- */
 
 typedef struct lane {
   batch *run;            /* here, or else */
@@ -70,7 +69,8 @@ typedef struct lane {
   double ns[SAMPLES_MAX];
 } lane;
 
-typedef struct lanes { int n; lane list[WAY_MAX + 2 * PEERS_MAX]; } lanes;
+#define LANES_MAX (WAY_MAX + 2 * PEERS_MAX)
+typedef struct lanes { int n; lane list[LANES_MAX], *turn[LANES_MAX]; } lanes; /* turn: the order of a round */
 
 static void add_way(lanes *all, batch *run, timing *out) {
   lane *l = &all->list[all->n];
@@ -111,14 +111,14 @@ static void choose_lanes(const sampler *s, lanes *all, peers *rivals, measure_ro
 
 static bool take(sampler *s, lane *l, double *ns) {
   if (l->run) return *ns = sampler_time(s, l->run, l->reps), true;
-  return peer_time(l->peer, l->dir, l->reps, ns);
+  return peer_time(l->peer, l->dir, l->reps, &s->next, ns);
 }
 
 /* A first sample says what the others will cost. */
 static void calibrate(sampler *s, lane *l, int samples) {
   double ns = 0;
   l->wanted = l->got = 0;
-  l->reps = l->run ? sampler_calibrate(s, l->run) : peer_calibrate(l->peer, l->dir);
+  l->reps = l->run ? sampler_calibrate(s, l->run) : peer_calibrate(l->peer, l->dir, &s->next);
   if (l->reps <= 0 || !take(s, l, &ns)) return;
   double fit = LANE_NS / (ns * (double)l->reps + 1);
   l->wanted = fit < samples ? (int)ldg_min(samples, ldg_max(SAMPLES_MIN, (int64_t)fit)) : samples;
@@ -129,15 +129,29 @@ static bool due(const lane *l, int i, int n) {
   return (int64_t)(i + 1) * l->wanted / n != (int64_t)i * l->wanted / n;
 }
 
+/* Caches, pages and branches are as the way before left them: who always followed the same one would be measured after that one. */
+static void shuffle_lanes(lanes *all, uint64_t *seed) {
+  for (int i = all->n - 1; i > 0; i--) {
+    const int j = (int)(splitmix64(seed) % (uint64_t)(i + 1));
+    lane *l = all->turn[i];
+    all->turn[i] = all->turn[j];
+    all->turn[j] = l;
+  }
+}
+
+static void sample(sampler *s, lane *l) {
+  if (take(s, l, &l->ns[l->got])) l->got++;
+  else l->wanted = l->got = 0;
+}
+
 static void sample_all(sampler *s, lanes *all, int samples) {
-  for (int i = 0; i < all->n; i++) calibrate(s, &all->list[i], samples);
-  for (int i = 0; i < samples; i++)
-    for (int j = 0; j < all->n; j++) {
-      lane *l = &all->list[j];
-      if (!due(l, i, samples)) continue;
-      if (take(s, l, &l->ns[l->got])) l->got++;
-      else l->wanted = l->got = 0;
-    }
+  uint64_t seed = 5;
+  for (int i = 0; i < all->n; i++) calibrate(s, all->turn[i] = &all->list[i], samples);
+  for (int i = 0; i < samples; i++) {
+    shuffle_lanes(all, &seed);
+    for (int j = 0; j < all->n; j++)
+      if (due(all->turn[j], i, samples)) sample(s, all->turn[j]);
+  }
   for (int j = 0; j < all->n; j++) *all->list[j].out = sampler_stats(all->list[j].ns, all->list[j].got);
 }
 
@@ -145,7 +159,7 @@ static void sample_all(sampler *s, lanes *all, int samples) {
 
 static void open_peers(const sampler *s, peers *rivals, measure_row *row) {
   for (int i = 0; rivals && i < rivals->n; i++)
-    peer_open(&rivals->list[i], s->p, s->copies, s->segment, s->min_ns, row->note[i], sizeof row->note[i]);
+    peer_open(&rivals->list[i], s, row->note[i], sizeof row->note[i]);
 }
 
 static void close_peers(peers *rivals, measure_row *row) {
@@ -158,12 +172,11 @@ static void close_peers(peers *rivals, measure_row *row) {
 
 bool measure_problem(const problem *p, const measure_options *o, peers *rivals, measure_row *row, char *why, size_t cap) {
   static lanes all;
-  sampler s = { .p = p, .segment = o->segment, .min_ns = o->min_ns };
+  sampler s = { .p = p, .segment = o->segment, .min_ns = o->min_ns, .shared = rivals ? rivals->memory : 0 };
   const int samples = (int)ldg_max(1, ldg_min(o->samples, SAMPLES_MAX));
   memset(row, 0, sizeof *row);
-  s.copies = sampler_copies(p, o->cold, 1 + (rivals ? rivals->n : 0));
-  if (!s.copies) return snprintf(why, cap, "needs more memory than there is"), false;
-  if (o->floor) row->lines = floor_lines(p, FLOOR_LINE);
+  if (o->floor || o->cold) row->lines = floor_lines(p, FLOOR_LINE);
+  if (!sampler_size(&s, o->cold, row->lines * FLOOR_LINE, 1)) return snprintf(why, cap, "needs more memory than there is"), false;
   const double traffic_ns = o->floor ? floor_traffic_ns(&s, row->lines, samples) : 0;
   if (lading_type_commit(p->type) != LADING_OK || !sampler_open(&s, true)) return snprintf(why, cap, "its memory cannot be mapped"), false;
   open_peers(&s, rivals, row);

@@ -8,7 +8,7 @@ typedef struct measure_options {
   int samples;      /* of each way; the median counts */
   double min_ns;    /* a sample repeats the call until it lasts this long */
   int64_t segment;  /* move in ranges of this many bytes; 0: whole */
-  int64_t cold;     /* go round among copies so that this many packed bytes pass between two uses; 0: warm */
+  int64_t cold;     /* go round among copies so that cache lines of this many bytes are touched between two uses; 0: warm */
   bool floor;       /* compute the floor, too */
 } measure_options;
 
@@ -19,7 +19,7 @@ typedef struct measure_row {
   timing way[WAY_MAX];
   timing peer[PEERS_MAX][2];           /* pack, unpack */
   char note[PEERS_MAX][PEER_TEXT];     /* why a peer was not measured, or "" */
-  int64_t lines;                       /* cache lines touched on both sides; 0: no floor was asked for */
+  int64_t lines;                       /* cache lines touched on both sides; 0: neither floor nor copies need to know */
   double floor_ns;                     /* the least time for that, see floor.h */
 } measure_row;
 

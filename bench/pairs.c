@@ -1,5 +1,6 @@
 /* pairs: `lbench copy`. All ways take their samples in rounds, as those of `lbench time` do. */
 #include "pairs.h"
+#include "floor.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -107,7 +108,7 @@ static void copy_way(sampler *s, int64_t reps) {
   pair *q = s->arg;
   while (reps-- > 0) {
     const copy *a = sampler_turn(&q->s[0]), *b = sampler_turn(&q->s[1]);
-    lading_copy(q->side[0].type, 1, a->mem.base, q->side[1].type, 1, b->mem.base, 0, q->side[0].size);
+    lading_copy(q->side[0].type, 1, a->mem, q->side[1].type, 1, b->mem, 0, q->side[0].size);
   }
 }
 
@@ -115,8 +116,8 @@ static void staged_way(sampler *s, int64_t reps) {
   pair *q = s->arg;
   while (reps-- > 0) {
     const copy *a = sampler_turn(&q->s[0]), *b = sampler_turn(&q->s[1]);
-    lading_pack(q->side[0].type, 1, a->mem.base, a->packed.base, 0, q->side[0].size);
-    lading_unpack(q->side[1].type, 1, b->mem.base, a->packed.base, 0, q->side[0].size);
+    lading_pack(q->side[0].type, 1, a->mem, a->packed, 0, q->side[0].size);
+    lading_unpack(q->side[1].type, 1, b->mem, a->packed, 0, q->side[0].size);
   }
 }
 
@@ -124,7 +125,7 @@ static void hand_way(sampler *s, int64_t reps) {
   pair *q = s->arg;
   while (reps-- > 0) {
     const copy *a = sampler_turn(&q->s[0]), *b = sampler_turn(&q->s[1]);
-    for (int i = 0; i < q->parts; i++) pair_hand_move(&q->part[i], a->mem.base, b->mem.base);
+    for (int i = 0; i < q->parts; i++) pair_hand_move(&q->part[i], a->mem, b->mem);
   }
 }
 
@@ -136,11 +137,11 @@ static bool right(pair *q, int which) {
   const copy *a = &q->s[0].copy[0], *b = &q->s[1].copy[0];
   const int64_t n = q->side[0].size;
   for (int i = 0; i < 2; i++) q->s[i].next = 0;
-  lading_unpack(q->side[1].type, 1, b->mem.base, b->packed.base, 0, n); /* something else */
+  lading_unpack(q->side[1].type, 1, b->mem, b->packed, 0, n); /* something else */
   ways[which](&q->s[0], 1);
-  lading_pack(q->side[0].type, 1, a->mem.base, a->packed.base, 0, n);
-  lading_pack(q->side[1].type, 1, b->mem.base, b->other.base, 0, n);
-  return memcmp(a->packed.base, b->other.base, (size_t)n) == 0;
+  lading_pack(q->side[0].type, 1, a->mem, a->packed, 0, n);
+  lading_pack(q->side[1].type, 1, b->mem, b->other, 0, n);
+  return memcmp(a->packed, b->other, (size_t)n) == 0;
 }
 
 /* ---- sampling ------------------------------------------------------------------------------------------------------ */
@@ -156,12 +157,18 @@ static void sample(pair *q, int samples, timing *t) {
   for (int w = 0; w < WAYS; w++) t[w] = sampler_stats(ns[w], has(q, w) ? samples : 0);
 }
 
+/* Bytes of the cache lines of both arrays: those that the copy has to touch. */
+static int64_t touched(const pair *q) { return floor_touched(&q->side[0]) + floor_touched(&q->side[1]) - 2 * ((q->side[0].size + FLOOR_LINE - 1) & -FLOOR_LINE); }
+
 static bool open_memory(pair *q, const measure_options *o) {
-  int copies = sampler_copies(&q->side[0], o->cold, 2), other = sampler_copies(&q->side[1], o->cold, 2);
-  if (other < copies) copies = other;
   for (int i = 0; i < 2; i++) {
-    q->s[i] = (sampler){ .p = &q->side[i], .min_ns = o->min_ns, .copies = copies, .arg = q };
-    if (copies && sampler_open(&q->s[i], true)) continue;
+    q->s[i] = (sampler){ .p = &q->side[i], .min_ns = o->min_ns, .arg = q };
+    if (!sampler_size(&q->s[i], o->cold, touched(q), 2)) return false;
+  }
+  const int copies = (int)ldg_min(q->s[0].copies, q->s[1].copies);
+  for (int i = 0; i < 2; i++) {
+    q->s[i].copies = copies;
+    if (sampler_open(&q->s[i], true)) continue;
     if (i) sampler_close(&q->s[0]);
     return false;
   }

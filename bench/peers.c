@@ -4,6 +4,7 @@
 #include "peers.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,7 +74,7 @@ static bool __attribute__((format(printf, 3, 4))) ask(peer *r, char reply[REPLY_
 
 /* ---- processes ---------------------------------------------------------------------------------------------------- */
 
-/* The helper talks on its standard input; what its MPI prints goes to our standard error. */
+/* The helper talks on its standard input, the memory comes after the standard error, where what its MPI prints goes, too. */
 static bool spawn(peer *r) {
   int pair[2];
   char *args[] = { r->path, NULL };
@@ -81,6 +83,7 @@ static bool spawn(peer *r) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, pair[1], 0);
   posix_spawn_file_actions_adddup2(&actions, 2, 1);
+  posix_spawn_file_actions_adddup2(&actions, r->memory, PEER_MEMORY);
   int rc = posix_spawn(&r->pid, r->path, &actions, NULL, args, environ);
   posix_spawn_file_actions_destroy(&actions);
   close(pair[1]);
@@ -121,6 +124,7 @@ static void add(peers *all, const char *dir, const char *file, const char *names
   if (all->n == PEERS_MAX || !named(names, name)) return;
   snprintf(r->path, sizeof r->path, "%s/%s", dir, file);
   snprintf(r->name, sizeof r->name, "%s", name);
+  r->memory = all->memory;
   if (access(r->path, X_OK) != 0) return;
   if (start(r)) all->n++;
   else fprintf(stderr, "lbench: %s does not start; going on without it\n", r->path);
@@ -136,9 +140,18 @@ static void stay_here(void) {
   sched_setaffinity(0, sizeof here, &here);
 }
 
+/* A file without a name. Its number is none that a helper finds something at. */
+static bool make_memory(peers *all) {
+  const int fd = memfd_create("lbench", MFD_CLOEXEC);
+  all->memory = fcntl(fd, F_DUPFD_CLOEXEC, PEER_MEMORY + 1);
+  if (fd >= 0) close(fd);
+  return all->memory > 0;
+}
+
 bool peers_start(peers *all, const char *dir, const char *names, char *why, size_t cap) {
   struct dirent **list;
   all->n = 0;
+  if (!make_memory(all)) return snprintf(why, cap, "no memory can be shared with peers: memfd_create fails"), false;
   int n = scandir(dir, &list, is_helper, alphasort);
   if (n > 0) stay_here();
   for (int i = 0; i < n; i++) {
@@ -165,30 +178,32 @@ static void dismiss(peer *r) {
 
 void peers_stop(peers *all) {
   for (int i = 0; i < all->n; i++) dismiss(&all->list[i]);
-  all->n = 0;
+  if (all->memory > 0) close(all->memory);
+  all->n = all->memory = 0;
 }
 
 /* ---- one problem -------------------------------------------------------------------------------------------------- */
 
-/* open COPIES SEGMENT MIN_NS PROBLEM: the line again, without the hand loop and what the suite says of it */
-static bool send_problem(peer *r, const problem *p, int copies, int64_t segment, double min_ns, char reply[REPLY_MAX]) {
+/* open COPIES LARGE SEGMENT MIN_NS PROBLEM: the line again, without the hand loop and what the suite says of it */
+static bool send_problem(peer *r, const sampler *s, char reply[REPLY_MAX]) {
+  const problem *p = s->p;
   char array[40] = "", *type = NULL;
   if (p->array != NOT_STATED) snprintf(array, sizeof array, "array=%" PRId64, p->array);
   if (asprintf(&type, "%s", p->type_text) < 0) return false;
-  for (char *s = type; *s; s++)
-    if (*s == '\n') *s = ' ';
-  bool ok = ask(r, reply, "open %d %" PRId64 " %.0f x | %" PRId64 " | - | %s | origin=%" PRId64 " shift=%" PRId64 " %s\n", copies, segment, min_ns, p->count,
-                type, p->origin, p->shift, array);
+  for (char *c = type; *c; c++)
+    if (*c == '\n') *c = ' ';
+  bool ok = ask(r, reply, "open %d %d %" PRId64 " %.0f x | %" PRId64 " | - | %s | origin=%" PRId64 " shift=%" PRId64 " %s\n", s->copies, s->large, s->segment,
+                s->min_ns, p->count, type, p->origin, p->shift, array);
   free(type);
   return ok;
 }
 
-bool peer_open(peer *r, const problem *p, int copies, int64_t segment, double min_ns, char *note, size_t cap) {
+bool peer_open(peer *r, const sampler *s, char *note, size_t cap) {
   char reply[REPLY_MAX];
   if (r->pid <= 0 && !start(r)) snprintf(note, cap, "its helper does not start again");
-  else if (!send_problem(r, p, copies, segment, min_ns, reply)) snprintf(note, cap, "its helper died or hangs");
+  else if (!send_problem(r, s, reply)) snprintf(note, cap, "its helper died or hangs");
   else if (strcmp(reply, "ok") != 0) snprintf(note, cap, "%s", strncmp(reply, "no ", 3) == 0 ? reply + 3 : reply);
-  else r->open = true;
+  else r->open = true, r->copies = s->copies;
   return r->open;
 }
 
@@ -199,14 +214,21 @@ bool peer_close(peer *r) {
   return ok;
 }
 
-int64_t peer_calibrate(peer *r, int dir) {
-  char reply[REPLY_MAX];
-  return r->open && ask(r, reply, "reps %d\n", dir) ? strtoll(reply, NULL, 10) : 0;
+/* Answers are NUMBER NEXT. */
+static bool understood(const peer *r, const char *reply, double *number, int *next) {
+  int turn;
+  if (sscanf(reply, "%lf %d", number, &turn) != 2 || turn < 0 || turn >= r->copies) return false;
+  *next = turn;
+  return *number > 0;
 }
 
-bool peer_time(peer *r, int dir, int64_t reps, double *ns) {
+int64_t peer_calibrate(peer *r, int dir, int *next) {
   char reply[REPLY_MAX];
-  if (!r->open || !ask(r, reply, "time %d %" PRId64 "\n", dir, reps)) return false;
-  *ns = strtod(reply, NULL);
-  return *ns > 0;
+  double reps;
+  return r->open && ask(r, reply, "reps %d %d\n", dir, *next) && understood(r, reply, &reps, next) ? (int64_t)reps : 0;
+}
+
+bool peer_time(peer *r, int dir, int64_t reps, int *next, double *ns) {
+  char reply[REPLY_MAX];
+  return r->open && ask(r, reply, "time %d %" PRId64 " %d\n", dir, reps, *next) && understood(r, reply, ns, next);
 }

@@ -1,4 +1,5 @@
 /* report_csv: rows for programs (compare, plot). Columns are only ever added at the end; what was not measured is empty. */
+#include "floor.h"
 #include "report.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ void report_csv_header(const report *r) {
   names("_ns");
   printf(",segment,pack_vs_whole,unpack_vs_whole,cold");
   for (int i = 0; i < WAYS; i++) printf(",%s_q1_ns,%s_q3_ns", ways[i].name, ways[i].name);
-  printf(",lines,floor_ns,floor_gbs,pack_of_floor,unpack_of_floor,pack_vs_best,unpack_vs_best");
+  printf(",lines,floor_ns,floor_gbs,pack_of_floor,unpack_of_floor,pack_vs_best,unpack_vs_best,touched");
   for (int i = 0; i < r->rivals->n; i++) {
     const char *name = r->rivals->list[i].name;
     for (int dir = 0; dir < 2; dir++)
@@ -81,6 +82,7 @@ void report_csv_row(const report *r, const problem *p, const measure_row *row) {
   value(report_rate(p, row->floor_ns));
   for (int dir = 0; dir < 2; dir++) value(measured(own[dir]) ? row->floor_ns / own[dir].ns : 0);
   for (int dir = 0; dir < 2; dir++) value(report_ratio(report_rival(row, RIVAL_BEST, dir), own[dir]));
+  printf(",%" PRId64, row->lines * FLOOR_LINE);
   peer_values(r, row);
   printf("\n");
 }

@@ -2,8 +2,10 @@
 #include "sampler.h"
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
-#define COPIES_MAX 4096
+#define COPIES_MAX 131072
+#define ADDRESSES (INT64_C(1) << 45) /* that all copies may span */
 /* Packed buffers start at another place in their page than arrays do, so that stores do not alias the next loads. */
 #define PACKED_SHIFT 1088
 
@@ -19,51 +21,70 @@ static int fill_piece(void *arg, int64_t off, int64_t pos, int64_t len) {
 
 static bool fill_array(const copy *c, const problem *p) {
   ldg_rep items;
-  filler f = { c->mem.base, c->packed.base };
+  filler f = { c->mem, c->packed };
   if (ldg_rep_repeat_in(&items, p->count, p->info.extent, p->type->rep) != LADING_OK) return false;
   ldg_rep_walk(&items, 0, p->size, fill_piece, &f);
   return true;
 }
 
 /* Writes what the problem touches, so that no page is the kernel's zero page. */
-static bool open_copy(copy *c, const problem *p, bool with_other, uint64_t *seed) {
-  if (!place_open(&c->packed, 0, p->size, PACKED_SHIFT, PLACE_LARGE)) return false;
-  place_fill(c->packed.base, p->size, seed);
-  if (with_other) {
-    if (!place_open(&c->other, 0, p->size, 0, PLACE_LARGE)) return false;
-    place_fill(c->other.base, p->size, seed);
-  }
-  if (!p->type) return true;
-  return place_open(&c->mem, p->lo, p->hi, p->shift, PLACE_LARGE) && fill_array(c, p);
+static bool fill(const copy *c, const problem *p, uint64_t *seed) {
+  place_fill(c->packed, p->size, seed);
+  if (c->other) place_fill(c->other, p->size, seed);
+  return !c->mem || fill_array(c, p);
 }
 
-static int64_t footprint(const problem *p) {
-  int64_t span = p->hi - p->lo, pages = p->runs < span / 4096 ? p->runs * 4096 : span;
+/* What one copy takes, if every run is in a page of its own as long as there are more pages. */
+static int64_t footprint(const problem *p, int64_t page) {
+  int64_t span = p->hi - p->lo, pages = p->runs < span / page ? p->runs * page : span;
   return ldg_min(span, pages + p->size) + 2 * p->size + 16384;
 }
 
-int sampler_copies(const problem *p, int64_t cold, int sharers) {
+/* Far blocks would waste large pages: then small ones, if memory is short. */
+bool sampler_size(sampler *s, int64_t cold, int64_t touched, int sharers) {
+  const problem *p = s->p;
   int64_t span, available = place_available() / sharers;
-  if (ldg_sub(p->hi, p->lo, &span) || span > INT64_C(1) << 40 || p->size > INT64_C(1) << 36 || footprint(p) > available) return 0;
-  int64_t want = cold > 0 ? cold / ldg_max(p->size, 1) + 1 : 1, fit = available / 2 / footprint(p);
-  return (int)ldg_max(1, ldg_min(ldg_min(want, fit), COPIES_MAX));
+  if (ldg_sub(p->hi, p->lo, &span) || span > INT64_C(1) << 40 || p->size > INT64_C(1) << 36 || footprint(p, PLACE_PAGE) > available) return false;
+  const int64_t want = cold > 0 && touched > 0 ? cold / touched + 1 : 1, least = footprint(p, PLACE_PAGE);
+  const int64_t fit = ldg_min(available / 2 / least, ADDRESSES / ldg_max(span, 1));
+  s->copies = (int)ldg_max(1, ldg_min(ldg_min(want, fit), COPIES_MAX));
+  s->large = footprint(p, PLACE_LARGE_PAGE) * s->copies <= ldg_max(available / 2, least * s->copies);
+  return true;
+}
+
+/* Each copy starts `shift` bytes after the start of a page. */
+static bool open_places(sampler *s, place_file *in, place *at, int64_t lo, int64_t hi, int64_t shift, int64_t *step) {
+  *step = (hi - lo + shift + PLACE_PAGE - 1) & -PLACE_PAGE;
+  return place_open_in(at, lo, hi + (s->copies - 1) * *step, shift, s->large ? PLACE_LARGE : 0, s->shared ? in : NULL);
+}
+
+/* What a guest does not need comes last. */
+static bool map_copies(sampler *s, bool with_other) {
+  const problem *p = s->p;
+  place_file in = { .fd = s->shared };
+  int64_t mem = 0, packed = 0, other = 0;
+  if (!open_places(s, &in, &s->packed, 0, p->size, PACKED_SHIFT, &packed)) return false;
+  if (p->type && !open_places(s, &in, &s->mem, p->lo, p->hi, p->shift, &mem)) return false;
+  if (with_other && !open_places(s, &in, &s->other, 0, p->size, 0, &other)) return false;
+  for (int i = 0; i < s->copies; i++)
+    s->copy[i] = (copy){ p->type ? s->mem.base + i * mem : NULL, s->packed.base + i * packed, with_other ? s->other.base + i * other : NULL };
+  return true;
 }
 
 bool sampler_open(sampler *s, bool with_other) {
   uint64_t seed = 7;
-  bool ok = true;
   s->copy = bench_alloc(s->copies * (int64_t)sizeof *s->copy);
-  for (int i = 0; ok && i < s->copies; i++) ok = open_copy(&s->copy[i], s->p, with_other, &seed);
+  bool ok = map_copies(s, with_other);
+  for (int i = 0; ok && !s->guest && i < s->copies; i++) ok = fill(&s->copy[i], s->p, &seed);
   if (!ok) sampler_close(s);
   return ok;
 }
 
 void sampler_close(sampler *s) {
-  for (int i = 0; s->copy && i < s->copies; i++) {
-    place_close(&s->copy[i].mem);
-    place_close(&s->copy[i].packed);
-    place_close(&s->copy[i].other);
-  }
+  place_close(&s->mem);
+  place_close(&s->packed);
+  place_close(&s->other);
+  if (s->shared && !s->guest) (void)!ftruncate(s->shared, 0); /* gives its pages back */
   ldg_free(s->copy);
   s->copy = NULL;
 }

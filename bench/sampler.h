@@ -8,14 +8,20 @@
 
 #define SAMPLES_MAX 1001
 
-typedef struct copy { place mem, packed, other; } copy; /* other: where memcpy puts the packed bytes */
+#define PEER_MEMORY 3 /* the descriptor by which a helper finds the shared file */
+
+typedef struct copy { char *mem, *packed, *other; } copy; /* other: where memcpy puts the packed bytes */
 
 typedef struct sampler {
   const problem *p;
   int64_t segment;   /* move in ranges of this many bytes; 0: whole */
   double min_ns;     /* a sample repeats the call until it lasts this long */
-  int copies, next;  /* calls go round among the copies */
+  int copies, next;  /* calls go round among the copies, each way from where the one before it stopped */
   copy *copy;
+  bool large;        /* they are in large pages */
+  int shared;        /* the file that they are in, for helpers to map them, too; 0: memory of its own */
+  bool guest;        /* who maps what lbench made and filled */
+  place mem, packed, other; /* where they are, one after another */
   void *arg;         /* of a peer's adapter */
   int error;         /* the last one that a peer's adapter met */
 } sampler;
@@ -23,10 +29,11 @@ typedef struct sampler {
 typedef void batch(sampler *s, int64_t reps);
 typedef struct timing { double ns, q1, q3; } timing; /* per call: median and quartiles; 0: not measured */
 
-/* How many copies of the problem's buffers it takes that `cold` packed bytes pass between two uses (1 when warm), as far as
- * memory allows with `sharers` processes that do the same; 0 when not even one fits. */
-int sampler_copies(const problem *p, int64_t cold, int sharers);
-/* Maps and fills s->copies buffers of s->p; without a type only the packed ones. false when there is no memory. */
+/* Chooses how many copies of the buffers of s->p it takes that cache lines of `cold` bytes are touched between two uses (1 when warm),
+ * if one call touches `touched`, as far as memory allows with `sharers` that do the same, and in which pages. false when not even one
+ * fits. */
+bool sampler_size(sampler *s, int64_t cold, int64_t touched, int sharers);
+/* Maps and, but for a guest, fills s->copies buffers of s->p; without a type only the packed ones. false when there is no memory. */
 bool sampler_open(sampler *s, bool with_other);
 void sampler_close(sampler *s);
 

@@ -84,7 +84,31 @@ def test_floor(lbench):
         check(lines == 0 or float(row["floor_ns"]) > 0 and float(row["pack_of_floor"]) > 0, f"{text} has no floor")
     row, = rows(run(lbench, "time", "--csv", *SHORT, "hvector(5000000,1,64,double)").stdout)
     check(abs(int(row["lines"]) - 5625000) < 100, f"5000000 sampled lines and 625000 packed ones are said to be {row['lines']}")
+    row, = rows(run(lbench, "time", "--csv", *SHORT, "--cold", 2 ** 27, "hvector(3,1,100000000000,double)").stdout)
+    check(float(row["pack_ns"]) > 0, "far blocks have more copies than there are addresses")
     check("of floor" in run(lbench, "time", "--floor", *SHORT, "vec8of64").stdout, "no floor in the table")
+
+
+def test_cold(bench, lbench, tmp):
+    """Copies are counted by lines touched: a helper is told how many there are."""
+    for text, touched in (("vector(8,1,8,double)", 9 * 64), ("hvector(64,1,4096,double)", 72 * 64), ("contiguous(4096,byte)", 128 * 64), ("double", 2 * 64)):
+        log = tmp / "copies"
+        make_helper(tmp, "cold", FAKE.replace("DIES", ":").replace("copies=", f"echo $rest > {log}; copies="))
+        row, = rows(run(lbench, "time", "--csv", *SHORT, "--peers-dir", tmp, "--peers=cold", "--cold", 2 ** 20, text).stdout)
+        copies = int(log.read_text().split()[0])
+        check(int(row["touched"]) == touched and (copies - 1) * touched <= 2 ** 20 <= copies * touched, f"{text}: {copies} copies of {row['touched']} bytes")
+    rest = "s,first,100,100,100,50,200,100,0,4096,400,,"
+    old, new = tmp / "old.csv", tmp / "new.csv"
+    old.write_text(HEADER + rest + "\n")
+    new.write_text(HEADER.replace("\n", ",touched\n") + rest + ",128\n")
+    compare = [sys.executable, bench / "compare"]
+    check("1 problems" in run(*compare, old, old).stdout and "1 problems" in run(*compare, new, new).stdout, "compare of cold files")
+    check("in common" in run(*compare, old, new, status=1).stderr, "packed bytes between two uses are taken for touched ones")
+    check("4096 packed B between two uses" in xml_text(run(sys.executable, bench / "plot", old, "--out", tmp).stdout.strip()), "plot of an old file")
+
+
+def xml_text(path):
+    return pathlib.Path(path).read_text()
 
 
 def test_copy(lbench, tmp):
@@ -107,9 +131,9 @@ say() { printf '%s\\n' "$*" >&0; }
 say hello 0 Fake 1
 while read -r word rest; do
   case $word in
-    open) case $rest in *"vector(9,"*) say no nines ;; *) say ok ;; esac ;;
-    reps) say 5 ;;
-    time) DIES; say 1000 ;;
+    open) copies=${rest%% *}; case $rest in *"vector(9,"*) say no nines ;; *) say ok ;; esac ;;
+    reps) say 5 ${rest##* } ;;
+    time) DIES; say 1000 $(((${rest##* } + 5) % copies)) ;;
     close) say ok ;;
   esac
 done
@@ -139,6 +163,44 @@ def test_made_up_peers(lbench, tmp):
     check("install an MPI" in run(*command, "--peers=bad", "double", status=2).stderr, "no peer of that name")
 
 
+LOGS = FAKE.replace("DIES", 'echo "$0 $rest" >> LOG')
+
+
+def logged(lbench, tmp, *args):
+    """What two helpers are asked to time: [(helper, DIR, REPETITIONS, FIRST)]"""
+    log = tmp / "asked"
+    for name in ("left", "right"):
+        make_helper(tmp, name, LOGS.replace("LOG", str(log)))
+    run(lbench, "time", "--csv", "--min-time", "1", "--peers-dir", tmp, "--peers=left,right", *args, "vector(8,1,8,double)")
+    asked = [line.split() for line in log.read_text().splitlines()]
+    log.unlink()
+    return [(pathlib.Path(who).name, *(int(n) for n in rest)) for who, *rest in asked]
+
+
+def test_turns(lbench, tmp):
+    asked = [(who, way) for who, way, *_ in logged(lbench, tmp, "--samples", "20")]
+    rounds = [tuple(asked[i:i + 4]) for i in range(4, len(asked), 4)]  # the first four calibrate
+    check(len(rounds) == 20 and all(len(set(r)) == 4 for r in rounds), f"rounds are not of one sample of each way: {rounds}")
+    check(len(set(rounds)) > 5, f"rounds have the same order: {rounds}")
+    asked = logged(lbench, tmp, "--samples", "20", "--cold", "6400000")
+    first = {way: {a[3] for a in asked if a[:2] == way} for way in {a[:2] for a in asked}}
+    check(all(len(f) > 10 for f in first.values()), f"ways have copies of their own: {first}")
+    check(any(b[3] == a[3] + 5 for a, b in zip(asked, asked[1:])), f"no way goes on where the one before it stopped: {asked}")
+
+
+def test_shared_pages(lbench, name, tmp):
+    """Who shares the memory sees that lbench filled it, and that a real helper's check puts other bytes there."""
+    sums = tmp / "sums"
+    show = f"cksum < /proc/self/fd/3 >> {sums}; tr -d '\\0' < /proc/self/fd/3 | wc -c >> {sums};"
+    make_helper(tmp, "first", FAKE.replace("DIES", ":").replace("copies=", show + " copies=").replace("reps)", "reps) " + show))
+    helper = "lbench-peer-" + name
+    (tmp / helper).symlink_to(lbench.parent / "peers" / helper)
+    row, = rows(run(lbench, "time", "--csv", *SHORT, "--peers-dir", tmp, "vector(512,1,2,double)").stdout)
+    opened, opened_bytes, later = sums.read_text().splitlines()[:3]
+    check(row[f"{name}_note"] == "" and int(opened_bytes) > 2 * 512 * 8 * 9 // 10, f"helpers find {opened_bytes} bytes of lbench's")
+    check(opened != later, f"{name} works in memory of its own")
+
+
 def test_peer(lbench, name):
     """One type of each constructor, checked against the definition by the helper before it is timed."""
     types = ["contiguous(3,int)", "vector(8,1,8,double)", "hvector(3,2,-100,short)", "indexed([2,0,1],[5,9,1],float)", "hindexed([1,2],[104,0],int64)",
@@ -166,13 +228,17 @@ def main():
     os.chdir(bench.parent)
     if sys.argv[3:4] == ["--peer"]:
         test_peer(lbench, sys.argv[4])
+        with tempfile.TemporaryDirectory() as tmp:
+            test_shared_pages(lbench, sys.argv[4], pathlib.Path(tmp))
     else:
         with tempfile.TemporaryDirectory() as tmp:
             test_scripts(bench, pathlib.Path(tmp))
             test_floor(lbench)
             test_calls(lbench)
+            test_cold(bench, lbench, pathlib.Path(tmp))
             test_copy(lbench, pathlib.Path(tmp))
             test_made_up_peers(lbench, pathlib.Path(tmp))
+            test_turns(lbench, pathlib.Path(tmp))
     print(f"{checks} checks")
 
 

@@ -151,7 +151,7 @@ static void pack(sampler *s, int64_t reps) {
   const MPI_Datatype t = *(MPI_Datatype *)s->arg;
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    int at = 0, rc = MPI_Pack(c->mem.base, count, t, c->packed.base, size, &at, MPI_COMM_SELF);
+    int at = 0, rc = MPI_Pack(c->mem, count, t, c->packed, size, &at, MPI_COMM_SELF);
     if (rc) s->error = rc;
   }
 }
@@ -161,7 +161,7 @@ static void unpack(sampler *s, int64_t reps) {
   const MPI_Datatype t = *(MPI_Datatype *)s->arg;
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
-    int at = 0, rc = MPI_Unpack(c->packed.base, size, &at, c->mem.base, count, t, MPI_COMM_SELF);
+    int at = 0, rc = MPI_Unpack(c->packed, size, &at, c->mem, count, t, MPI_COMM_SELF);
     if (rc) s->error = rc;
   }
 }

@@ -1,10 +1,11 @@
-/* serve: a peer's helper. Answers lines on its standard input, a socket:
- *   (start)                             hello RANGES VERSION
- *   open COPIES SEGMENT MIN_NS PROBLEM  ok, or: no WHY
- *   reps DIR                            REPETITIONS
- *   time DIR REPETITIONS                NANOSECONDS a call
- *   close                               ok
- * and leaves when the socket is closed. What it times was compared with the definition first, in both directions. */
+/* serve: a peer's helper. Works in lbench's memory, which is its descriptor 3, and answers lines on its standard input, a socket:
+ *   (start)                                   hello RANGES VERSION
+ *   open COPIES LARGE SEGMENT MIN_NS PROBLEM  ok, or: no WHY
+ *   reps DIR FIRST                            REPETITIONS NEXT
+ *   time DIR REPETITIONS FIRST                NANOSECONDS a call, NEXT
+ *   close                                     ok
+ * (FIRST is the copy that it begins with, NEXT the one whose turn it is then) and leaves when the socket is closed. What it times
+ * was compared with the definition first, in both directions. */
 #include "peer.h"
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +17,7 @@ typedef struct server {
   problem p;
   sampler s;
   batch *run[2];
+  int memory;
   char why[160];
 } server;
 
@@ -38,7 +40,7 @@ static int visit_unpack(void *arg, int64_t off, int64_t pos, int64_t len) {
 typedef struct check { server *v; const copy *c; ldg_rep items; char *want, *data; uint64_t random; } check;
 
 static void define(const check *k, int dir, char *packed) {
-  mover m = { k->c->mem.base, packed };
+  mover m = { k->c->mem, packed };
   ldg_rep_walk(&k->items, 0, k->v->p.size, dir == LDG_PACK ? visit_pack : visit_unpack, &m);
 }
 
@@ -60,16 +62,16 @@ static void move_once(server *v, int dir) {
 }
 
 static bool check_pack(check *k) {
-  char *packed = k->c->packed.base;
+  char *packed = k->c->packed;
   define(k, LDG_PACK, k->want);
   memset(packed, 0x5a, (size_t)k->v->p.size);
   move_once(k->v, LDG_PACK);
   return !differs(k, packed, "pack");
 }
 
-/* What the definition packs after its unpack and after the peer's has to be the same, also where bytes overlap. */
+/* Leaves other bytes in that copy, as good as those before. What the definition packs after its unpack and after the peer's has to be the same, also where bytes overlap. */
 static bool check_unpack(check *k) {
-  char *packed = k->c->packed.base;
+  char *packed = k->c->packed;
   const int64_t size = k->v->p.size;
   place_fill(packed, size, &k->random);
   define(k, LDG_UNPACK, packed);
@@ -113,8 +115,11 @@ static bool open_type(server *v) {
 }
 
 static bool open_problem(server *v, const char *request) {
-  int at = 0;
-  if (sscanf(request, "%d %" SCNd64 " %lf %n", &v->s.copies, &v->s.segment, &v->s.min_ns, &at) != 3) return false;
+  int large, at = 0;
+  if (sscanf(request, "%d %d %" SCNd64 " %lf %n", &v->s.copies, &large, &v->s.segment, &v->s.min_ns, &at) != 4) return false;
+  v->s.large = large != 0;
+  v->s.shared = v->memory;
+  v->s.guest = true;
   if (!problem_read(&v->p, request + at, v->why, sizeof v->why) || !problem_open(&v->p, v->why, sizeof v->why)) return false;
   v->s.p = &v->p;
   for (int dir = 0; dir < 2; dir++) v->run[dir] = v->s.segment && peer_is.segmented[dir] ? peer_is.segmented[dir] : peer_is.whole[dir];
@@ -124,8 +129,13 @@ static bool open_problem(server *v, const char *request) {
   return false;
 }
 
+static bool begin_with(sampler *s, int first) {
+  s->next = first;
+  return s->copy && first >= 0 && first < s->copies;
+}
+
 static void answer(server *v, int out, const char *request) {
-  int dir = 0;
+  int dir = 0, first = 0;
   int64_t reps;
   v->why[0] = 0;
   if (strncmp(request, "open ", 5) == 0) {
@@ -135,22 +145,26 @@ static void answer(server *v, int out, const char *request) {
     }
     close_problem(v);
     dprintf(out, "no %s\n", v->why[0] ? v->why : "this helper does not understand lbench; build both again");
-  } else if (sscanf(request, "reps %d", &dir) == 1 && v->s.copy) {
-    dprintf(out, "%" PRId64 "\n", sampler_calibrate(&v->s, v->run[dir & 1]));
-  } else if (sscanf(request, "time %d %" SCNd64, &dir, &reps) == 2 && v->s.copy) {
-    dprintf(out, "%.6g\n", sampler_time(&v->s, v->run[dir & 1], ldg_max(reps, 1)));
+  } else if (sscanf(request, "reps %d %d", &dir, &first) == 2 && begin_with(&v->s, first)) {
+    reps = sampler_calibrate(&v->s, v->run[dir & 1]);
+    dprintf(out, "%" PRId64 " %d\n", reps, v->s.next);
+  } else if (sscanf(request, "time %d %" SCNd64 " %d", &dir, &reps, &first) == 3 && begin_with(&v->s, first)) {
+    const double ns = sampler_time(&v->s, v->run[dir & 1], ldg_max(reps, 1));
+    dprintf(out, "%.6g %d\n", ns, v->s.next);
   } else {
     close_problem(v);
     dprintf(out, "ok\n");
   }
 }
 
-/* The socket leaves its place, so that no engine reads from it. */
-static FILE *take_socket(int *out) {
+/* Both leave their places: no engine reads from the one, and none is started with the other. */
+static FILE *take_files(int *out, int *memory) {
   *out = fcntl(0, F_DUPFD_CLOEXEC, 10);
+  *memory = fcntl(PEER_MEMORY, F_DUPFD_CLOEXEC, 10);
+  close(PEER_MEMORY);
   int null = open("/dev/null", O_RDONLY);
   if (null >= 0) dup2(null, 0);
-  return *out < 0 ? NULL : fdopen(*out, "r");
+  return *out < 0 || *memory < 0 ? NULL : fdopen(*out, "r");
 }
 
 int main(void) {
@@ -158,7 +172,7 @@ int main(void) {
   char version[160] = "", *line = NULL;
   size_t cap = 0;
   int out;
-  FILE *in = take_socket(&out);
+  FILE *in = take_files(&out, &v.memory);
   if (!in || !peer_is.start(version, sizeof version)) return 1;
   dprintf(out, "hello %d %s\n", peer_is.segmented[0] != NULL, version);
   while (getline(&line, &cap, in) > 0) {

@@ -26,8 +26,8 @@ static int move(const sampler *s, int dir, const copy *c, int64_t at, int64_t n,
   const problem *p = s->p;
   const yaksa_type_t t = *(type_handle *)s->arg;
   if (dir == LDG_PACK)
-    return yaksa_pack(c->mem.base, (uintptr_t)p->count, t, (uintptr_t)at, c->packed.base + at, (uintptr_t)n, moved, NULL, YAKSA_OP__REPLACE);
-  return yaksa_unpack(c->packed.base + at, (uintptr_t)n, c->mem.base, (uintptr_t)p->count, t, (uintptr_t)at, moved, NULL, YAKSA_OP__REPLACE);
+    return yaksa_pack(c->mem, (uintptr_t)p->count, t, (uintptr_t)at, c->packed + at, (uintptr_t)n, moved, NULL, YAKSA_OP__REPLACE);
+  return yaksa_unpack(c->packed + at, (uintptr_t)n, c->mem, (uintptr_t)p->count, t, (uintptr_t)at, moved, NULL, YAKSA_OP__REPLACE);
 }
 
 /* A range ends where an element ends: the next one starts where this one stopped. */
