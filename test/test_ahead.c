@@ -40,60 +40,70 @@ START_TEST(lines_asked_for) {
 }
 END_TEST
 
-/* Two kernels that take their time, and how often each did. */
-static _Atomic int took[2], spins[2];
-static void spin(int which) {
-  const int many = spins[which];
+/* Two kernels that take their time, and how often each did; the first calls of one may take longer. Both by one loop, or one would be placed
+ * better. */
+static _Atomic int took[2], spins[2], slow[2];
+static __attribute__((noinline)) void spin(int which) {
+  const int many = took[which] < slow[which] ? 100 * spins[which] : spins[which];
   for (volatile int i = 0; i < many; i++) ;
   took[which]++;
 }
 static int plain_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)j, (void)s, (void)d, (void)i0, (void)n; return spin(0), LADING_OK; }
 static int asking_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)j, (void)s, (void)d, (void)i0, (void)n; return spin(1), LADING_OK; }
 
+/* A column of n lines, for which the plain kernel is the likely one. */
+static void prepare_column(ldg_job *j, int64_t n) {
+  const ldg_job plain = { .run = plain_kernel };
+  *j = (ldg_job){ .nest = { .block = 8, .nd = 1, .dim = { { n, 320, 8 } } } };
+  ldg_ahead_prepare(j, &plain, asking_kernel);
+  took[0] = 0; took[1] = 0;
+}
+static void call(const ldg_job *j, int calls, int64_t n) {
+  for (int i = 0; i < calls; i++) j->run(j, NULL, NULL, 0, n);
+}
+
 /* Whichever is faster runs most of the calls, also when that changes; parts of few lines are not timed. */
 START_TEST(faster_kernel_runs) {
-  ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 1000, 320, 8 } } } };
-  ldg_job plain = { .run = plain_kernel };
-  ldg_ahead_prepare(&j, &plain, asking_kernel);
-  j.run(&j, NULL, NULL, 0, 1000);
+  ldg_job j;
+  prepare_column(&j, 1000);
+  call(&j, 1, 1000);
   ck_assert_int_eq(took[0], 1); /* the likely one comes first: a column of 1000 may be near */
   if (ldg_cpu_ticks() == 0) { /* then it is the only one */
-    for (int i = 0; i < 100; i++) j.run(&j, NULL, NULL, 0, 1000);
+    call(&j, 100, 1000);
     ck_assert_int_eq(took[1], 0);
     return;
   }
   for (int turn = 0; turn < 4; turn++) {
     const int fast = turn % 2;
     spins[fast] = 400; spins[!fast] = 8000;
-    for (int i = 0; i < 1500; i++) j.run(&j, NULL, NULL, 0, 1000);
+    call(&j, 1500, 1000);
     took[0] = 0; took[1] = 0;
-    for (int i = 0; i < 1000; i++) j.run(&j, NULL, NULL, 0, 1000);
+    call(&j, 1000, 1000);
     ck_assert_int_gt(took[fast], 800);
     ck_assert_int_eq(took[0] + took[1], 1000);
     ck_assert_int_gt(took[!fast], 0); /* it is not forgotten */
     took[0] = 0; took[1] = 0;
-    for (int i = 0; i < 1000; i++) j.run(&j, NULL, NULL, 0, 100);
+    call(&j, 1000, 100);
     ck_assert_int_eq(took[fast], 1000);
   }
 }
 END_TEST
 
-/* Calls of the slower kernel among 8000 of n lines: one of four that are timed. */
-static int calls_of_the_slower(int64_t n) {
-  ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { n, 320, 8 } } } }, plain = { .run = plain_kernel };
-  ldg_ahead_prepare(&j, &plain, asking_kernel);
-  took[0] = 0; took[1] = 0;
-  for (int i = 0; i < 8000; i++) j.run(&j, NULL, NULL, 0, n);
-  ck_assert_int_gt(took[1], 0);
-  return took[1];
+/* Calls of the slower kernel among 8000 of n lines, of a column of so many: one of four that are timed, without the first ones. */
+static int calls_of_the_slower(int64_t column, int64_t n) {
+  ldg_job j;
+  prepare_column(&j, column);
+  call(&j, 8000, n);
+  ck_assert_int_gt(took[1], 4);
+  return took[1] - 4;
 }
 
-/* As many lines later, not as many calls. */
+/* As many lines later, not as many calls; and lines are those of the call, not those of the job. */
 START_TEST(few_lines_are_timed_less_often) {
   if (ldg_cpu_ticks() == 0) return;
   spins[0] = 100; spins[1] = 4000;
-  const int few = calls_of_the_slower(128), many = calls_of_the_slower(1024);
-  ck_assert_msg(4 * few < many, "%d of 128 lines, %d of 1024", few, many);
+  const int few = calls_of_the_slower(128, 128), part = calls_of_the_slower(1024, 128), many = calls_of_the_slower(1024, 1024);
+  ck_assert_msg(4 * few < many && 4 * part < many, "%d of 128 lines, %d of 128 of 1024, %d of 1024", few, part, many);
 }
 END_TEST
 
@@ -113,6 +123,58 @@ START_TEST(jobs_take_turns) {
     for (int i = 0; i < 2000; i++) j[i % 2].run(&j[i % 2], NULL, NULL, 0, 1024);
     ck_assert_int_gt(took[fast], 1600);
   }
+}
+END_TEST
+
+/* The first calls are timed, whatever they find: the likely kernel, the other one four times, the likely one again. That the faster one
+ * began slowly decides nothing. */
+START_TEST(slow_beginning) {
+  static const int expected[][2] = { { 1, 0 }, { 1, 1 }, { 1, 2 }, { 1, 3 }, { 1, 4 }, { 2, 4 }, { 3, 4 }, { 4, 4 } };
+  if (ldg_cpu_ticks() == 0) return;
+  for (int turn = 0; turn < 6; turn++) {
+    const int fast = turn % 2;
+    ldg_job j, between;
+    prepare_column(&between, 1000), call(&between, 9, 1000);
+    prepare_column(&j, 1000);
+    spins[fast] = 400; spins[!fast] = 1600; slow[fast] = 1 + turn / 2;
+    for (int i = 0; i < 8; i++) {
+      call(&j, 1, 1000);
+      ck_assert_int_eq(took[0], expected[i][0]);
+      ck_assert_int_eq(took[1], expected[i][1]);
+      if (i < 7) call(&j, 1, 100), took[0]--; /* too short to count */
+    }
+    slow[fast] = 0; took[fast] = 0;
+    call(&j, 100, 1000);
+    ck_assert_int_ge(took[fast], 93);
+  }
+}
+END_TEST
+
+/* What comes from far now takes both kernels longer than either took before: within 80 calls that are timed, one in 16, the other one runs. */
+START_TEST(slow_later) {
+  if (ldg_cpu_ticks() == 0) return;
+  for (int fast = 0; fast < 2; fast++) {
+    ldg_job j;
+    prepare_column(&j, 1000);
+    spins[fast] = 400; spins[!fast] = 600;
+    call(&j, 400, 1000);
+    spins[fast] = 9600; spins[!fast] = 4800;
+    call(&j, 80 * 16, 1000);
+    took[0] = 0; took[1] = 0;
+    call(&j, 400, 1000);
+    ck_assert_int_gt(took[!fast], 300);
+  }
+}
+END_TEST
+
+/* Asking that gains next to nothing is left alone, however often it is timed. */
+START_TEST(plain_stays) {
+  ldg_job j;
+  if (ldg_cpu_ticks() == 0) return;
+  prepare_column(&j, 1000);
+  spins[0] = 4000; spins[1] = 3880;
+  call(&j, 4000, 1000);
+  ck_assert_int_gt(took[0], 2000);
 }
 END_TEST
 
@@ -155,5 +217,5 @@ START_TEST(one_call) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, few_lines_are_timed_less_often, jobs_take_turns, threads_share_a_job, one_call);
+  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, few_lines_are_timed_less_often, jobs_take_turns, slow_beginning, slow_later, plain_stays, threads_share_a_job, one_call);
 }

@@ -1,8 +1,8 @@
 /* Lines of the first-level cache that can be waited for are few (about 20), and no processor foresees strides well. The second level can
  * wait for more, so lines are asked for to there, some blocks before it is their turn. Where they are already, that takes a tenth
- * longer, and nobody can tell from a layout whether its bytes are still in a cache: calls that are long enough are timed now and then, by
- * both kernels, and the faster one runs the others. Some processors wait for lines that they store to much longer than for those that they
- * read (LDG_MODEL_WRITTEN): there it is what is written that is asked for, by a prefetch that reads. */
+ * longer, and nobody can tell from a layout whether its bytes are still in a cache: calls that are long enough are timed, the first ones all, later
+ * ones now and then, by both kernels, and the faster one runs the others. Some processors wait for lines that they store to much longer than for
+ * those that they read (LDG_MODEL_WRITTEN): there it is what is written that is asked for, by a prefetch that reads. */
 #include "ahead.h"
 
 #include "base_cpu.h"
@@ -20,7 +20,10 @@ enum {
   ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
   MEETING = 256,     /* bytes: lines of such strides are of few sets of every cache, and few channels of memory, and that is what binds */
   LINES_MANY = 1024, /* from so many on, calls are timed as often as that is worth it */
-  BETWEEN = 16       /* such calls of a thread, in the mean, between two that are timed */
+  BETWEEN = 16,      /* such calls of a thread, in the mean, between two that are timed */
+  EARLY = 8,         /* calls of a job that are all timed */
+  SLOWLY = 8,        /* slower calls that it takes until most of that is believed */
+  MARGIN = 16        /* of the time of the plain kernel, what asking has to gain */
 };
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
@@ -100,19 +103,26 @@ double ldg_ahead_cost(const ldg_nest *n) { return n->at ? 0.99 * ldg_cost_list(n
 typedef struct ahead {
   ldg_asked asked;          /* first: kernels find it there */
   ldg_run *run[2];          /* plain, and asking */
-  int32_t few, step;        /* iterations of the outermost dim that are not timed; lines of the nest, LINES_MANY at most */
-  _Atomic int which;        /* of both is run */
+  int32_t few, many, lines; /* iterations of the outermost dim: fewer are not timed, so many count as LINES_MANY; lines of one */
+  _Atomic int which;        /* of both is run; of the first calls, the likely one */
   _Atomic unsigned timed;   /* calls */
   _Atomic uint64_t pace[2]; /* 1/1024 ticks for such an iteration; 0: not known. All of them are racy: who is lost was only timed in vain */
 } ahead;
 _Static_assert(sizeof(ahead) <= sizeof ((ldg_job *)NULL)->own, "it fits into a job");
 
-/* The mean of those of late; one that was interrupted does not count for much. */
-static uint64_t settle(_Atomic uint64_t *pace, uint64_t now) {
+/* The least of late: interruptions, and lines that happen to be far, only ever add time. A slower call counts for an eighth of what it took
+ * more, or of all that was taken before, if that is less: one that was interrupted changes little, and one of what has become slower by n times is
+ * believed after some 9 ln n others. */
+static void settle(_Atomic uint64_t *pace, uint64_t now) {
   const uint64_t was = atomic_load_explicit(pace, memory_order_relaxed);
-  const uint64_t is = !was ? now : was - was / 4 + (now < 4 * was ? now : 4 * was) / 4;
+  const uint64_t is = !was || now <= was ? now : was + (now - was < was ? now - was : was) / SLOWLY;
   atomic_store_explicit(pace, is, memory_order_relaxed);
-  return is;
+}
+
+/* Asking has to be faster by a sixteenth: of two that take as long as each other one stays, and what gains nothing asks for nothing. */
+static void decide(ahead *a) {
+  const uint64_t plain = atomic_load_explicit(&a->pace[0], memory_order_relaxed), asking = atomic_load_explicit(&a->pace[1], memory_order_relaxed);
+  if (plain && asking) atomic_store_explicit(&a->which, asking < plain - plain / MARGIN, memory_order_relaxed);
 }
 
 /* Of a thread: lines before a call is timed. Chance says how many, or of jobs that take turns some would never be. */
@@ -122,29 +132,29 @@ static int some_lines(void) {
   turn.chance = turn.chance * 1664525 + 1013904223;
   return LINES_MANY * BETWEEN / 2 + (int)((turn.chance >> 8) % (LINES_MANY * BETWEEN));
 }
+static bool is_early(const ahead *a) { return atomic_load_explicit(&a->timed, memory_order_relaxed) < EARLY; }
+static bool is_turn(const ahead *a, int64_t n) { return (turn.until -= n < a->many ? (int)n * a->lines : LINES_MANY) < 0; }
 
-/* The likely one first, then both in turns of four: the other one must not be forgotten. */
-static int to_time(ahead *a, int best) {
-  const bool known[2] = { atomic_load_explicit(&a->pace[0], memory_order_relaxed) != 0, atomic_load_explicit(&a->pace[1], memory_order_relaxed) != 0 };
-  const bool other = !known[!best] ? known[best] : atomic_fetch_add_explicit(&a->timed, 1, memory_order_relaxed) % 4 == 0;
-  turn.until = known[0] && known[1] ? some_lines() : 0;
-  return other ? !best : best;
-}
+/* What a job's first call finds is never as it will be: pages are new, lines far. So the likely kernel has that one, the other the next four,
+ * and the likely one three again. From then on the other one has a turn of four: it must not be forgotten. */
+static bool is_of_other(unsigned call) { return call < EARLY ? call >= 1 && call <= EARLY / 2 : call % 4 == 0; }
 
 static __attribute__((noinline)) int run_timed(const ldg_job *j, ahead *a, const char *src, char *dst, int64_t i0, int64_t n) {
-  const int which = to_time(a, atomic_load_explicit(&a->which, memory_order_relaxed));
+  const unsigned call = atomic_fetch_add_explicit(&a->timed, 1, memory_order_relaxed);
+  const int best = atomic_load_explicit(&a->which, memory_order_relaxed), which = is_of_other(call) ? !best : best;
+  if (turn.until < 0) turn.until = some_lines();
   const uint64_t start = ldg_cpu_ticks();
   a->run[which](j, src, dst, i0, n);
   const uint64_t ticks = ldg_cpu_ticks() - start;
   if (ticks >> 44) return LADING_OK;
-  const uint64_t now = settle(&a->pace[which], (ticks << 10) / (uint64_t)n + 1), other = atomic_load_explicit(&a->pace[!which], memory_order_relaxed);
-  if (other) atomic_store_explicit(&a->which, now <= other ? which : !which, memory_order_relaxed);
+  settle(&a->pace[which], (ticks << 10) / (uint64_t)n + 1);
+  if (call + 1 >= EARLY) decide(a);
   return LADING_OK;
 }
 
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   ahead *a = (ahead *)(uintptr_t)(const void *)j->own;
-  if (n >= a->few && (turn.until -= a->step) < 0) return run_timed(j, a, src, dst, i0, n);
+  if (n >= a->few && (is_early(a) || is_turn(a, n))) return run_timed(j, a, src, dst, i0, n);
   return a->run[atomic_load_explicit(&a->which, memory_order_relaxed)](j, src, dst, i0, n);
 }
 
@@ -162,15 +172,14 @@ static void settle_distance(const ldg_nest *n, ldg_asked *a) {
   else a->ahead = n->at ? (int64_t)many : (int64_t)(many * (uint64_t)stride_of(&n->dim[by_rows], side));
 }
 
-static int32_t few_of(const ldg_nest *n) {
-  return (int32_t)ldg_max(1, LINES_MIN / ldg_min(blocks_of(n, n->nd - 1), LINES_MIN) / ldg_min(lines_of(n), LINES_MIN));
-}
-static int32_t step_of(const ldg_nest *n) { return (int32_t)ldg_min(ldg_min(blocks_of(n, n->nd), LINES_MANY) * ldg_min(lines_of(n), LINES_MANY), LINES_MANY); }
+/* Of an iteration of the outermost dim, LINES_MANY at most. */
+static int32_t lines_each(const ldg_nest *n) { return (int32_t)ldg_min(ldg_min(blocks_of(n, n->nd - 1), LINES_MANY) * ldg_min(lines_of(n), LINES_MANY), LINES_MANY); }
 
 void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
   ahead *a = (ahead *)(void *)j->own;
   const ldg_nest *n = &j->nest;
-  *a = (ahead){ .run = { plain->run, asking }, .few = few_of(n), .step = step_of(n) };
+  const int32_t lines = lines_each(n);
+  *a = (ahead){ .run = { plain->run, asking }, .few = LINES_MIN / (int32_t)ldg_min(lines, LINES_MIN), .many = LINES_MANY / lines, .lines = lines };
   memcpy(&a->asked.long_, plain->own, sizeof a->asked.long_), settle_distance(n, &a->asked);
   atomic_init(&a->which, is_likely(n)), atomic_init(&a->timed, 0), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
   j->run = !n->once && ldg_cpu_ticks() ? run : a->run[is_likely(n)];
