@@ -36,7 +36,7 @@ INLINE const ldg_step *enter(const ldg_step *s, int64_t i, const char **mem, con
 static void prefix(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t hi);
 
 /* Jobs know their nest; what goes down the tree by itself only copies. Out of the way of moves, which have less to do. */
-static __attribute__((noinline)) void whole_op(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t i1) {
+static __attribute__((noinline)) int whole_op(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t i1) {
   const ldg_nest *nest = &s->job[w->dir].nest;
   if (nest->block) {
     start(s, i0, &mem, &packed);
@@ -46,16 +46,14 @@ static __attribute__((noinline)) void whole_op(const ldg_step *s, const ldg_way 
     const ldg_step *child = enter(s, i, &m, &p);
     prefix(child, w, m, p, size_of(s, i));
   }
+  return LADING_OK;
 }
 
-INLINE void whole(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t i1) {
+INLINE int whole(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t i1) {
   const ldg_job *j = &s->job[w->dir];
-  if (!MOVES(w)) {
-    whole_op(s, w, mem, packed, i0, i1);
-    return;
-  }
+  if (!MOVES(w)) return whole_op(s, w, mem, packed, i0, i1);
   start(s, i0, &mem, &packed);
-  j->run(j, from(w, mem, packed), to(w, mem, packed), i0, i1 - i0);
+  return j->run(j, from(w, mem, packed), to(w, mem, packed), i0, i1 - i0);
 }
 
 /* Whether there are no steps to go down to. Then the bytes were moved. */
@@ -77,7 +75,7 @@ static void prefix(const ldg_step *s, const ldg_way *w, const char *mem, const c
 static void suffix(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t size) {
   if (bottom(s, w, mem, packed, lo, size)) return;
   int64_t none, i = ldg_plan_find(s, lo, &lo);
-  const int64_t n = ldg_plan_find(s, size, &none);
+  const int64_t n = size == s->size ? s->n : ldg_plan_find(s, size, &none); /* of copies there may be fewer */
   if (lo) {
     const char *m = mem, *p = packed;
     const ldg_step *child = enter(s, i, &m, &p);
@@ -86,10 +84,10 @@ static void suffix(const ldg_step *s, const ldg_way *w, const char *mem, const c
   if (i < n) whole(s, w, mem, packed, i, n);
 }
 
-INLINE void range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+static __attribute__((noinline)) int ragged(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   int64_t i0, i1, head, tail;
   for (;; s = enter(s, i0, &mem, &packed), lo = head, hi = tail) {
-    if (bottom(s, w, mem, packed, lo, hi)) return;
+    if (bottom(s, w, mem, packed, lo, hi)) return LADING_OK;
     i0 = ldg_plan_find(s, lo, &head), i1 = ldg_plan_find(s, hi, &tail);
     if (i0 < i1) break;
   }
@@ -100,40 +98,47 @@ INLINE void range(const ldg_step *s, const ldg_way *w, const char *mem, const ch
   }
   if (i0 < i1) whole(s, w, mem, packed, i0, i1);
   if (tail) s = enter(s, i1, &mem, &packed), prefix(s, w, mem, packed, tail);
+  return LADING_OK;
+}
+
+/* Whole iterations or entries of one length are a call that passes on what it got, and saves no register for it. */
+INLINE int range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  int64_t head, tail;
+  if (s->each == 0 || s->thin || s->rep->kind == LDG_BYTES) return ragged(s, w, mem, packed, lo, hi);
+  const int64_t i0 = ldg_plan_divide(s, lo, &head), i1 = ldg_plan_divide(s, hi, &tail);
+  return head | tail ? ragged(s, w, mem, packed, lo, hi) : whole(s, w, mem, packed, i0, i1);
 }
 
 void ldg_exec_range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) { range(s, w, mem, packed, lo, hi); }
 
 /* Items that may overlap in memory, one after the other, so that the last in stream order stays. */
-static void item_by_item(const ldg_plan *p, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+static int item_by_item(const ldg_plan *p, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   for (int64_t i = lo / p->size; i * p->size < hi; i++)
     ldg_exec_range(&p->one, w, ldg_at(mem, i * p->extent), ldg_at(packed, i * p->size), ldg_max(lo - i * p->size, 0),
                    ldg_min(hi - i * p->size, p->size));
+  return LADING_OK;
 }
 
 /* More than one item. */
-static void items(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  if (w->dir == LDG_UNPACK && count > p->distinct && p->distinct > 1) item_by_item(p, w, mem, packed, lo, hi);
-  else if (hi - lo == count * p->size) whole(&p->many, w, mem, packed, 0, count * p->per);
-  else ldg_exec_range(&p->many, w, mem, packed, lo, hi);
+static __attribute__((noinline)) int items(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  if (w->dir == LDG_UNPACK && count > p->distinct && p->distinct > 1) return item_by_item(p, w, mem, packed, lo, hi);
+  return range(&p->many, w, mem, packed, lo, hi);
 }
 
-INLINE void run(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  if (lo == hi) return;
+INLINE int run(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  if (lo == hi) return LADING_OK;
   mem = ldg_at(mem, p->at), packed = ldg_at(packed, -lo);
-  if (count != 1) items(p, count, w, mem, packed, lo, hi);
-  else if (hi - lo == p->size && MOVES(w)) whole(&p->one, w, mem, packed, 0, p->one.n); /* no division for whole messages */
-  else range(&p->one, w, mem, packed, lo, hi);
+  return count == 1 ? range(&p->one, w, mem, packed, lo, hi) : items(p, count, w, mem, packed, lo, hi);
 }
 
 int ldg_exec_pack(const ldg_plan *p, int64_t count, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   static const ldg_way pack = { LDG_PACK, NULL };
-  return run(p, count, &pack, mem, packed, lo, hi), LADING_OK;
+  return run(p, count, &pack, mem, packed, lo, hi);
 }
 
 int ldg_exec_unpack(const ldg_plan *p, int64_t count, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   static const ldg_way unpack = { LDG_UNPACK, NULL };
-  return run(p, count, &unpack, mem, packed, lo, hi), LADING_OK;
+  return run(p, count, &unpack, mem, packed, lo, hi);
 }
 
 /* Elements of one kind that no block splits are reduced by the plan, all others element by element. */

@@ -191,6 +191,7 @@ static void blank(ldg_step *s, const ldg_rep *r) {
   s->rep = r, s->size = r->size;
   s->n = r->kind == LDG_BYTES ? 1 : r->n;
   s->each = r->psum ? 0 : r->kind == LDG_BYTES ? r->size : r->child->size;
+  if (s->each) s->per_each = ldg_inverse_of(s->each, 63);
   s->stride[0] = r->stride, s->stride[1] = s->each;
 }
 

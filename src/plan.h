@@ -4,6 +4,7 @@
 #define LDG_PLAN_H
 
 #include "../backends/backend.h"
+#include "base_inverse.h"
 #include "layout.h"
 #include "plan_hot.h"
 
@@ -15,6 +16,7 @@ struct ldg_step {
   int64_t n;                   /* iterations, entries; 1 for bytes */
   int64_t size;                /* packed bytes of the whole step */
   int64_t each;                /* packed bytes of one iteration or entry; 0 when they differ (psum) */
+  ldg_inverse per_each;        /* of `each` where it is not 0 */
   int64_t stride[2];           /* of a repeat: memory side, packed side */
   ldg_step *child;             /* NULL: bytes. Of counted blocks: the copies of an entry, a repeat whose count is cnt[i] */
   const ldg_rep *copies;       /* owned: what that child runs */
@@ -46,12 +48,13 @@ typedef struct ldg_plan {
 } ldg_plan;
 
 /* Where stream byte `at` of a step is, at most its size: the iteration or entry, and which of its bytes. */
+static inline int64_t ldg_plan_divide(const ldg_step *s, int64_t at, int64_t *rest) { /* where each is of one length */
+  const int64_t i = ldg_inverse_quotient(at, s->per_each);
+  return *rest = at - i * s->each, i;
+}
 static inline int64_t ldg_plan_find(const ldg_step *s, int64_t at, int64_t *rest) {
   const int64_t *psum = s->rep->psum;
-  if (!psum) {
-    const int64_t i = at / s->each;
-    return *rest = at - i * s->each, i;
-  }
+  if (!psum) return ldg_plan_divide(s, at, rest);
   const int64_t from = s->where ? s->where[at >> s->shift] : 0, to = s->where ? s->where[(at >> s->shift) + 1] : s->n - 1;
   const int64_t i = at == psum[s->n] ? s->n : from + ldg_rep_find(psum + from, to + 1 - from, at);
   return *rest = at - psum[i], i;

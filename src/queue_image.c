@@ -1,15 +1,14 @@
 /* The image of a tree: what a kernel reads to find any byte, as long as the description. */
 #include "queue.h"
 
+#include "base_inverse.h"
+
 _Static_assert((int)LDG_IMAGE_BYTES == (int)LDG_BYTES && (int)LDG_IMAGE_JOIN == (int)LDG_JOIN, "an image names kinds as a rep does");
 
-/* m = floor(2^(63 + s) / n) + 1 with 2^(s - 1) < n <= 2^s is too large by at most n / 2^(63 + s) of itself: that moves no quotient of
- * an x < 2^63 to the next integer. Narrow: the same with 31 bits. */
 ldg_divisor ldg_queue_divisor(int64_t n, bool narrow) {
   if (n <= 1) return (ldg_divisor){ 1, 0, 0 };
-  const int s = 64 - __builtin_clzll((uint64_t)n - 1);
-  const unsigned __int128 one = 1;
-  return (ldg_divisor){ n, (uint64_t)((one << ((narrow ? 31 : 63) + s)) / (uint64_t)n + 1), s - 1 };
+  const ldg_inverse i = ldg_inverse_of(n, narrow ? 31 : 63);
+  return (ldg_divisor){ n, i.by, i.shift - 1 };
 }
 
 int64_t ldg_queue_image_words(const ldg_rep *r) {

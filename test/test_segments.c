@@ -1,4 +1,5 @@
 /* segments: the list of maximal runs from any position, against the naive stream; and types far too big to write out. */
+#include "api.h"
 #include "random_types.h"
 #include <inttypes.h>
 
@@ -162,6 +163,39 @@ START_TEST(a_million_entries_from_anywhere) {
 }
 END_TEST
 
+/* Iteration q of n bytes each holds bytes q * n to q * n + n - 1 of the stream. */
+static void check_found(int64_t n, int64_t q, int64_t around) {
+  const ldg_step s = { .each = n, .per_each = ldg_inverse_of(n, 63) };
+  for (int64_t by = -around; by <= around; by++) {
+    int64_t at, rest;
+    if (__builtin_add_overflow(q * n, by, &at) || at < 0) continue;
+    const int64_t i = ldg_plan_divide(&s, at, &rest);
+    if (i != at / n || rest != at % n) ck_abort_msg("byte %" PRId64 " of iterations of %" PRId64 ": %" PRId64 ", %" PRId64, at, n, i, rest);
+  }
+}
+
+/* An inverse is exact up to the last byte that can be counted: it is nearest to being wrong next to multiples, and for the largest. */
+static void check_iterations_of(int64_t n, rng *r) {
+  for (int shift = 0; shift < 63; shift++) {
+    const int64_t most = (INT64_MAX >> shift) / n;
+    for (int64_t down = 0; down < 3; down++) check_found(n, ldg_max(most - down, 0), 2);
+    check_found(n, rng_in(r, 0, most), 2);
+  }
+}
+
+START_TEST(iterations_are_found) {
+  rng r = rng_of(26);
+  for (int64_t n = 1; n <= 300; n++)
+    for (int64_t q = 0; q <= 300; q++) check_found(n, q, 1);
+  for (int64_t n = 1; n <= 3000; n++) check_iterations_of(n, &r);
+  for (int shift = 2; shift < 63; shift++) {
+    for (int64_t by = -3; by <= 3; by++) check_iterations_of((INT64_C(1) << shift) + by, &r), check_iterations_of(INT64_MAX / shift - 3 + by, &r);
+    for (int i = 0; i < 50; i++) check_iterations_of(rng_in(&r, 1, INT64_MAX >> (62 - shift)), &r);
+  }
+  check_iterations_of(INT64_MAX, &r);
+}
+END_TEST
+
 /* Segments that merge across many items: one run of n items, found from any byte. */
 START_TEST(one_run_over_many_items) {
   lading_type *t;
@@ -181,5 +215,5 @@ END_TEST
 int main(int argc, char **argv) {
   return CHECK_MAIN("segments", argc, argv, random_trees, fresh_and_committed_agree, runs_merge_across_items, runs_merge_across_constructors,
                     only_stream_neighbours_merge, a_trillion_blocks, a_trillion_blocks_from_anywhere, a_trillion_blocks_packed_in_part,
-                    a_million_entries_from_anywhere, one_run_over_many_items);
+                    a_million_entries_from_anywhere, iterations_are_found, one_run_over_many_items);
 }

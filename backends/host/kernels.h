@@ -140,7 +140,9 @@ typedef struct ldg_shuffle {
   uint64_t load, store;                                           /* the lanes that are read and written */
   int64_t from, to;                                               /* where windows start, from the places of their iterations */
   int64_t times;                                                  /* iterations of the innermost loop in a window */
-  int64_t inside;                                                 /* dims inside of the window; the next one is that loop */
+  int32_t inside;                                                 /* dims inside of the window; the next one is that loop */
+  unsigned char within, inverse, unit;                            /* what is left over of a line where windows are, as a mask; 1 / stride there,
+                                                                   * of the destination, in 2^unit bytes */
   ldg_run *part;                                                  /* for a part of a list */
 } ldg_shuffle;
 

@@ -82,6 +82,14 @@ static void set_lane(ldg_shuffle *w, int lane, int64_t src, int64_t dst) {
   w->load |= (uint64_t)1 << src, w->store |= (uint64_t)1 << dst;
 }
 
+/* Which iteration stands at the start of a line is a division modulo a power of two: by a stride of 2^unit times something odd. */
+static void settle_lines(ldg_shuffle *w, int64_t stride) {
+  if (stride == 0) return;
+  const uint64_t step = (uint64_t)(w->times * stride), unit = (uint64_t)__builtin_ctzll((uint64_t)stride), odd = (uint64_t)(stride >> unit);
+  w->within = (unsigned char)(((step & -step) - 1) & 63), w->unit = (unsigned char)unit;
+  w->inverse = (unsigned char)(odd * (2 - odd * odd)); /* odd is its own inverse modulo 8; this is right modulo 64 */
+}
+
 static void fill(ldg_shuffle *w, const body *b, const ldg_dim *d, int lane) {
   memset(w, 0, sizeof *w);
   w->times = d ? times_of(b, d) : 1, w->inside = b->inside;
@@ -91,6 +99,7 @@ static void fill(ldg_shuffle *w, const body *b, const ldg_dim *d, int lane) {
     for (int k = 0; k < b->n; k++)
       for (int64_t at = 0; at < b->f[k].len; at += lane)
         set_lane(w, lane, (b->f[k].at[0] + i * step[0] + at - w->from) / lane, (b->f[k].at[1] + i * step[1] + at - w->to) / lane);
+  settle_lines(w, step[1]);
 }
 
 /* The body, and what says no to windows of any kind. *d: the dim around it, NULL where there is none. */
