@@ -101,7 +101,7 @@ static __attribute__((noinline)) int ragged(const ldg_step *s, const ldg_way *w,
   return LADING_OK;
 }
 
-/* Whole iterations or entries of one length are a call that passes on what it got, and saves no register for it. */
+/* Whole iterations or entries of one length are a call that passes on what it got. */
 INLINE int range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   int64_t head, tail;
   if (s->each == 0 || s->thin || s->rep->kind == LDG_BYTES) return ragged(s, w, mem, packed, lo, hi);
