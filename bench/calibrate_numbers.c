@@ -229,7 +229,8 @@ static double by_groups(const bench_pools *p, int side, int64_t block, int power
   ldg_model_use(&m);
   for (int i = 0; i < LENGTHS; i++) {
     const int64_t stride = PAGE >> power;
-    const ldg_nest column = { .block = block, .nd = 1, .dim = { { rows[i], side == LDG_MODEL_READ ? stride : block, side == LDG_MODEL_READ ? block : stride } } };
+    const int64_t src = side == LDG_MODEL_READ ? stride : block, dst = side == LDG_MODEL_READ ? block : stride;
+    const ldg_nest column = { .block = block, .nd = 1, .dim = { { rows[i], src, dst } }, .once = true }; /* so that groups are not only tried */
     double paced = 1e18, plain = 1e18;
     for (int k = 0; k < 12; k++) paced = fmin(paced, of_nest(p, &column, "paced")), plain = fmin(plain, of_nest(p, &column, "block"));
     times *= sqrt(paced / plain);

@@ -5,6 +5,7 @@
 #include "base_cpu.h"
 #include "base_model.h"
 #include "../backends/host/ahead.h"
+#include "../backends/host/paced.h"
 
 #include <pthread.h>
 
@@ -97,6 +98,27 @@ static int calls_of_the_slower(int64_t column, int64_t n) {
   ck_assert_int_gt(took[1], 4);
   return took[1] - 4;
 }
+
+/* Columns go by groups at first, and block by block where that is faster, as when their lines come from memory. */
+START_TEST(groups_are_tried) {
+  ldg_model m = ldg_model_builtin();
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_SETS] = 4;
+  static char src[1025 * 4096];
+  for (int fast = 0; fast < 2; fast++) {
+    ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 1024, 4096, 8 } } } };
+    ldg_model_use(&m);
+    ldg_paced_prepare(&j, asking_kernel, plain_kernel);
+    ldg_model_use(NULL);
+    spins[fast] = 20; spins[!fast] = fast ? 400000 : 4000; /* a group of 4, and all 1024 */
+    took[0] = took[1] = 0;
+    j.run(&j, src, NULL, 0, 1024);
+    ck_assert_int_eq(took[1], 256);
+    if (ldg_cpu_ticks() == 0) continue;
+    for (int i = 0; i < 300; i++) j.run(&j, src, NULL, 0, 1024);
+    ck_assert_int_gt(fast ? took[1] / 256 : took[0], 200);
+  }
+}
+END_TEST
 
 /* As many lines later, not as many calls; and lines are those of the call, not those of the job. */
 START_TEST(few_lines_are_timed_less_often) {
@@ -217,5 +239,5 @@ START_TEST(one_call) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, few_lines_are_timed_less_often, jobs_take_turns, slow_beginning, slow_later, plain_stays, threads_share_a_job, one_call);
+  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, groups_are_tried, few_lines_are_timed_less_often, jobs_take_turns, slow_beginning, slow_later, plain_stays, threads_share_a_job, one_call);
 }

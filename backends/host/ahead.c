@@ -1,13 +1,13 @@
 /* Lines of the first-level cache that can be waited for are few (about 20), and no processor foresees strides well. The second level can
  * wait for more, so lines are asked for to there, some blocks before it is their turn. Where they are already, that takes a tenth
- * longer, and nobody can tell from a layout whether its bytes are still in a cache: calls that are long enough are timed, the first ones all, later
- * ones now and then, by both kernels, and the faster one runs the others. Some processors wait for lines that they store to much longer than for
- * those that they read (LDG_MODEL_WRITTEN): there it is what is written that is asked for, by a prefetch that reads. */
+ * longer, and nobody can tell from a layout whether its bytes are still in a cache: so that is tried (trial.h). Some processors wait for
+ * lines that they store to much longer than for those that they read (LDG_MODEL_WRITTEN): there it is what is written that is asked for, by a prefetch
+ * that reads. */
 #include "ahead.h"
 
-#include "base_cpu.h"
 #include "cost.h"
 #include "kernels.h"
+#include "trial.h"
 
 enum {
   LINE = 64, PAGE = 4096,
@@ -16,14 +16,8 @@ enum {
   LISTED_MAX = 256,  /* bytes: of listed blocks, one line each is asked for */
   SHORT_MAX = 256,   /* bytes: of blocks that have no line after the other */
   SHARERS = 8,       /* listed blocks that have a line in common, where lines that are written are what takes longest */
-  LINES_MIN = 128,   /* fewer are not worth to be timed */
   ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
-  MEETING = 256,     /* bytes: lines of such strides are of few sets of every cache, and few channels of memory, and that is what binds */
-  LINES_MANY = 1024, /* from so many on, calls are timed as often as that is worth it */
-  BETWEEN = 16,      /* such calls of a thread, in the mean, between two that are timed */
-  EARLY = 8,         /* calls of a job that are all timed */
-  SLOWLY = 8,        /* slower calls that it takes until most of that is believed */
-  MARGIN = 16        /* of the time of the plain kernel, what asking has to gain */
+  MEETING = 256      /* bytes: lines of such strides are of few sets of every cache, and few channels of memory, and that is what binds */
 };
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
@@ -77,7 +71,7 @@ static bool is_likely(const ldg_nest *n) {
  * lines that are written take that long, they are worth the while nevertheless. */
 static bool are_few(const ldg_nest *n) {
   const int64_t blocks = blocks_of(n, n->nd);
-  if (blocks < LINES_MIN / ldg_min(lines_of(n), LINES_MIN)) return true;
+  if (blocks < LDG_TRIAL_LEAST / ldg_min(lines_of(n), LDG_TRIAL_LEAST)) return true;
   if (ldg_model_count(LDG_MODEL_WRITTEN) && side_of(n) == LDG_MODEL_WRITE) return false;
   return LINE * (double)blocks * (double)lines_of(n) <= 2 * ldg_model_footprint(LDG_MODEL_L1);
 }
@@ -100,64 +94,6 @@ const char *ldg_ahead_why_not(const ldg_nest *n) {
 /* Not more than the plain kernel takes, since that is there, too. */
 double ldg_ahead_cost(const ldg_nest *n) { return n->at ? 0.99 * ldg_cost_list(n) : (is_likely(n) ? 0.75 : 0.99) * ldg_cost_block(n); }
 
-typedef struct ahead {
-  ldg_asked asked;          /* first: kernels find it there */
-  ldg_run *run[2];          /* plain, and asking */
-  int32_t few, many, lines; /* iterations of the outermost dim: fewer are not timed, so many count as LINES_MANY; lines of one */
-  _Atomic int which;        /* of both is run; of the first calls, the likely one */
-  _Atomic unsigned timed;   /* calls */
-  _Atomic uint64_t pace[2]; /* 1/1024 ticks for such an iteration; 0: not known. All of them are racy: who is lost was only timed in vain */
-} ahead;
-_Static_assert(sizeof(ahead) <= sizeof ((ldg_job *)NULL)->own, "it fits into a job");
-
-/* The least of late: interruptions, and lines that happen to be far, only ever add time. A slower call counts for an eighth of what it took
- * more, or of all that was taken before, if that is less: one that was interrupted changes little, and one of what has become slower by n times is
- * believed after some 9 ln n others. */
-static void settle(_Atomic uint64_t *pace, uint64_t now) {
-  const uint64_t was = atomic_load_explicit(pace, memory_order_relaxed);
-  const uint64_t is = !was || now <= was ? now : was + (now - was < was ? now - was : was) / SLOWLY;
-  atomic_store_explicit(pace, is, memory_order_relaxed);
-}
-
-/* Asking has to be faster by a sixteenth: of two that take as long as each other one stays, and what gains nothing asks for nothing. */
-static void decide(ahead *a) {
-  const uint64_t plain = atomic_load_explicit(&a->pace[0], memory_order_relaxed), asking = atomic_load_explicit(&a->pace[1], memory_order_relaxed);
-  if (plain && asking) atomic_store_explicit(&a->which, asking < plain - plain / MARGIN, memory_order_relaxed);
-}
-
-/* Of a thread: lines before a call is timed. Chance says how many, or of jobs that take turns some would never be. */
-typedef struct turns { int until; uint32_t chance; } turns;
-static _Thread_local turns turn;
-static int some_lines(void) {
-  turn.chance = turn.chance * 1664525 + 1013904223;
-  return LINES_MANY * BETWEEN / 2 + (int)((turn.chance >> 8) % (LINES_MANY * BETWEEN));
-}
-static bool is_early(const ahead *a) { return atomic_load_explicit(&a->timed, memory_order_relaxed) < EARLY; }
-static bool is_turn(const ahead *a, int64_t n) { return (turn.until -= n < a->many ? (int)n * a->lines : LINES_MANY) < 0; }
-
-/* What a job's first call finds is never as it will be: pages are new, lines far. So the likely kernel has that one, the other the next four,
- * and the likely one three again. From then on the other one has a turn of four: it must not be forgotten. */
-static bool is_of_other(unsigned call) { return call < EARLY ? call >= 1 && call <= EARLY / 2 : call % 4 == 0; }
-
-static __attribute__((noinline)) int run_timed(const ldg_job *j, ahead *a, const char *src, char *dst, int64_t i0, int64_t n) {
-  const unsigned call = atomic_fetch_add_explicit(&a->timed, 1, memory_order_relaxed);
-  const int best = atomic_load_explicit(&a->which, memory_order_relaxed), which = is_of_other(call) ? !best : best;
-  if (turn.until < 0) turn.until = some_lines();
-  const uint64_t start = ldg_cpu_ticks();
-  a->run[which](j, src, dst, i0, n);
-  const uint64_t ticks = ldg_cpu_ticks() - start;
-  if (ticks >> 44) return LADING_OK;
-  settle(&a->pace[which], (ticks << 10) / (uint64_t)n + 1);
-  if (call + 1 >= EARLY) decide(a);
-  return LADING_OK;
-}
-
-static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  ahead *a = (ahead *)(uintptr_t)(const void *)j->own;
-  if (n >= a->few && (is_early(a) || is_turn(a, n))) return run_timed(j, a, src, dst, i0, n);
-  return a->run[atomic_load_explicit(&a->which, memory_order_relaxed)](j, src, dst, i0, n);
-}
-
 /* Lines that are written next to each other are soon there; nor should those of a long block be asked for all at once. */
 static bool is_near(const ldg_nest *n) { return is_by_written(n) && (n->dim[0].dst == n->block || n->block > BLOCK_MAX); }
 
@@ -172,15 +108,8 @@ static void settle_distance(const ldg_nest *n, ldg_asked *a) {
   else a->ahead = n->at ? (int64_t)many : (int64_t)(many * (uint64_t)stride_of(&n->dim[by_rows], side));
 }
 
-/* Of an iteration of the outermost dim, LINES_MANY at most. */
-static int32_t lines_each(const ldg_nest *n) { return (int32_t)ldg_min(ldg_min(blocks_of(n, n->nd - 1), LINES_MANY) * ldg_min(lines_of(n), LINES_MANY), LINES_MANY); }
-
 void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
-  ahead *a = (ahead *)(void *)j->own;
-  const ldg_nest *n = &j->nest;
-  const int32_t lines = lines_each(n);
-  *a = (ahead){ .run = { plain->run, asking }, .few = LINES_MIN / (int32_t)ldg_min(lines, LINES_MIN), .many = LINES_MANY / lines, .lines = lines };
-  memcpy(&a->asked.long_, plain->own, sizeof a->asked.long_), settle_distance(n, &a->asked);
-  atomic_init(&a->which, is_likely(n)), atomic_init(&a->timed, 0), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
-  j->run = !n->once && ldg_cpu_ticks() ? run : a->run[is_likely(n)];
+  ldg_asked *a = (ldg_asked *)(void *)j->own;
+  memcpy(&a->long_, plain->own, sizeof a->long_), settle_distance(&j->nest, a);
+  ldg_trial_prepare(j, plain->run, asking, is_likely(&j->nest));
 }

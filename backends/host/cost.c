@@ -135,7 +135,7 @@ double ldg_cost_transpose(const ldg_nest *n, int p, int q) {
 
 /* ---- windows ---- */
 
-/* A memcpy that touches as many lines. What a list spans counts as touched. */
+/* A memcpy that touches as many lines, less what it takes to enter it. What a list spans counts as touched. */
 static double traffic(const ldg_nest *n) {
   ldg_nest all = *n;
   if (n->at) {
@@ -143,7 +143,7 @@ static double traffic(const ldg_nest *n) {
     memmove(all.dim, all.dim + 1, (size_t)all.nd * sizeof all.dim[0]);
   }
   const double bytes = ldg_cost_footprint(&all) / 2;
-  return ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes : (int64_t)1 << 62);
+  return ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes : (int64_t)1 << 62) - ldg_model_copy(1);
 }
 
 /* Windows, or the lines that they touch, whichever takes longer: what fits into a window shares lines, so those stream. Rows take

@@ -135,7 +135,10 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   j->run = long_run;
 }
 static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
-static void paced_prepare(ldg_job *j) { ldg_paced_prepare(j, block_kernel_of(&j->nest, block_row(j->nest.block), 1)); }
+static void paced_prepare(ldg_job *j) {
+  const int row = block_row(j->nest.block);
+  ldg_paced_prepare(j, block_kernel_of(&j->nest, row, 1), block_kernel(&j->nest, row));
+}
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
   if (n->nd > 1) return "loops around a list";

@@ -1,15 +1,17 @@
 /* A first-level cache finds a line's set by its place in a page. Of a column with a power of two between its blocks all lines are of few
  * sets, and a processor that has more of them on their way than a set has ways lets them drive each other out before they were used, or
- * waits for a way. Here a group of them has to be there before the next one is asked for: its place is made to depend on what was read. */
+ * waits for a way. Here a group of them has to be there before the next one is asked for: its place is made to depend on what was read. Lines that
+ * come from memory would come sooner if more were on their way, so that is tried (trial.h). */
 #include "paced.h"
 #include "kernels.h"
 
 #include "cost.h"
+#include "trial.h"
 
 #define PAGE 4096 /* lines so far apart are of one set */
 
 typedef struct paced { ldg_run *kernel; int64_t group; bool reads, writes; } paced;
-_Static_assert(sizeof(paced) <= sizeof ((ldg_job *)NULL)->own, "it fits into a job");
+_Static_assert(sizeof(paced) <= LDG_TRIAL_OWN, "a trial leaves it room");
 
 enum { SETS_MOST = 8 }; /* no processor was seen to gain by columns of more */
 
@@ -84,8 +86,8 @@ static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t
   return LADING_OK;
 }
 
-void ldg_paced_prepare(ldg_job *j, ldg_run *kernel) {
+void ldg_paced_prepare(ldg_job *j, ldg_run *row, ldg_run *plain) {
   /* At least 1: the model may be another one by now than it was when this was chosen. */
-  *(paced *)(void *)j->own = (paced){ kernel, ldg_max(group_of(&j->nest), 1), group_read(&j->nest) != 0, group_written(&j->nest) != 0 };
-  j->run = run;
+  *(paced *)(void *)j->own = (paced){ row, ldg_max(group_of(&j->nest), 1), group_read(&j->nest) != 0, group_written(&j->nest) != 0 };
+  ldg_trial_prepare(j, plain, run, true);
 }
