@@ -7,7 +7,7 @@ Generated files hold no logic: each row defines its parameters and includes a ke
 import argparse
 import pathlib
 
-from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, HIP_ARCHES, ISAS, LANES, OP_ISAS, OPS,
+from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, HIP_ARCHES, ISAS, LANES, OP_ISAS, OPS, PACED,
                    SHUFFLES, TRANSPOSES, WIDE, WINDOWS)
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -68,7 +68,7 @@ def source(isa):
     if isa in WINDOWS:
         out += row("window.inc", isa) + f"_Static_assert(LDG_WINDOW == {WINDOWS[isa]}, \"table.py and window.h agree\");\n"
     out += f"const ldg_kernels ldg_kernels_{isa} = {{ \"{isa}\", {{ ldg_k_dense_{isa}, ldg_k_straight_{isa} }},\n  {{\n"
-    kind = lambda lo, head: "NARROW_" if lo in LANES else "LOOP_" if head == "LDG_HEAD_LOOP" else "LONG_" if isinstance(head, str) else "WIDE_" if lo > WIDE else ""
+    kind = lambda lo, head: "NARROW_" if lo in LANES else "LOOP_" if head == "LDG_HEAD_LOOP" else "LONG_" if isinstance(head, str) else "LINES_" if lo > PACED else "WIDE_" if lo > WIDE else ""
     out += "".join(f"    LDG_{kind(lo, head)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, _, head, _ in BLOCKS) + "  },\n  {\n"
     out += "".join(f"    ldg_k_t{w}_{isa},\n" for w in TRANSPOSES) + "  },\n"
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"

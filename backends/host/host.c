@@ -109,12 +109,11 @@ _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blo
 static bool in_lanes(void) { return ldg_model_count(LDG_MODEL_LANES) != 0; }
 
 static const char *block_why_not(const ldg_nest *n) { return n->at ? "the blocks are listed" : NULL; }
-static ldg_run *block_kernel_of(const ldg_nest *n, int row, int dims) {
+static ldg_run *block_kernel(const ldg_nest *n, int row) {
   const bool to = n->dim[0].dst == n->block, from = n->dim[0].src == n->block;
   const int density = to ? in_lanes() ? LDG_IN_LANES : LDG_DENSE_DST : from ? LDG_DENSE_SRC : LDG_ANY;
-  return kernels()->block[row].strided[ldg_min(dims, 3) - 1][density];
+  return kernels()->block[row].strided[ldg_min(n->nd, 3) - 1][density];
 }
-static ldg_run *block_kernel(const ldg_nest *n, int row) { return block_kernel_of(n, row, n->nd); }
 
 #define FAR_SPAN (512 << 10) /* lists over more memory than this find their lines beyond the second-level cache */
 static ldg_run *list_kernel(const ldg_nest *n, int row) {
@@ -137,7 +136,7 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
 static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
 static void paced_prepare(ldg_job *j) {
   const int row = block_row(j->nest.block);
-  ldg_paced_prepare(j, block_kernel_of(&j->nest, row, 1), block_kernel(&j->nest, row));
+  ldg_paced_prepare(j, kernels()->block[row].groups, block_kernel(&j->nest, row));
 }
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";

@@ -10,7 +10,7 @@
 
 #define PAGE 4096 /* lines so far apart are of one set */
 
-typedef struct paced { ldg_run *kernel; int64_t group; bool reads, writes; } paced;
+typedef struct paced { ldg_paced each; ldg_run *kernel; } paced; /* first what the kernel goes by */
 _Static_assert(sizeof(paced) <= LDG_TRIAL_OWN, "a trial leaves it room");
 
 enum { SETS_MOST = 8 }; /* no processor was seen to gain by columns of more */
@@ -61,22 +61,10 @@ const char *ldg_paced_why_not(const ldg_nest *n) {
   return is_far(n) ? "its lines come from memory" : NULL;
 }
 
-/* Of what is read, the last line has to have come; of what is written, the first of the group that follows. */
-static void column(const ldg_job *j, const paced *p, const char *src, char *dst, int64_t n) {
-  const ldg_dim *d = &j->nest.dim[0];
-  for (; n > p->group; n -= p->group) {
-    p->kernel(j, src, dst, 0, p->group);
-    src += p->group * d->src, dst += p->group * d->dst;
-    const int64_t none = (p->reads ? ldg_await(src - d->src) : 0) + (p->writes ? ldg_await(dst) : 0);
-    src += none, dst += none;
-  }
-  p->kernel(j, src, dst, 0, n);
-}
-
 /* n iterations of dim k. */
 static void loops(const ldg_job *j, const paced *p, int k, const char *src, char *dst, int64_t n) {
   const ldg_dim *d = &j->nest.dim[k];
-  if (k == 0) column(j, p, src, dst, n);
+  if (k == 0) p->kernel(j, src, dst, 0, n);
   else for (int64_t i = 0; i < n; i++) loops(j, p, k - 1, src + i * d->src, dst + i * d->dst, d[-1].n);
 }
 
@@ -86,8 +74,8 @@ static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t
   return LADING_OK;
 }
 
-void ldg_paced_prepare(ldg_job *j, ldg_run *row, ldg_run *plain) {
+void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *plain) {
   /* At least 1: the model may be another one by now than it was when this was chosen. */
-  *(paced *)(void *)j->own = (paced){ row, ldg_max(group_of(&j->nest), 1), group_read(&j->nest) != 0, group_written(&j->nest) != 0 };
+  *(paced *)(void *)j->own = (paced){ { ldg_max(group_of(&j->nest), 1), group_read(&j->nest) != 0, group_written(&j->nest) != 0 }, groups };
   ldg_trial_prepare(j, plain, run, true);
 }
