@@ -183,17 +183,23 @@ build_and_test() {
 # What reads bytes from other processes gets more.
 fuzz_seconds() { if [ "$1" = wire ]; then echo 60; else echo 30; fi; }
 
-fuzz() {
-  ran=0
+fuzz_one() { # fuzz_one NAME
+  mkdir -p "build-fuzz/corpus/$1"
+  (cd build-fuzz && "test/fuzz_$1" -max_total_time="$(fuzz_seconds "$1")" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    "corpus/$1" "../test/corpus/$1") > "build-fuzz/$1.log" 2>&1 || { tail -n 40 "build-fuzz/$1.log"; return 1; }
+  grep -E 'number_of_executed_units|new_units_added' "build-fuzz/$1.log" || true
+}
+
+fuzz() { # all at once: each is one thread, and there are as few of them as cores
+  started=
   for program in build-fuzz/test/fuzz_*; do
     if [ ! -f "$program" ] || [ ! -x "$program" ]; then continue; fi
-    name=${program##*/fuzz_} ran=1
-    mkdir -p "build-fuzz/corpus/$name"
-    (cd build-fuzz && "test/fuzz_$name" -max_total_time="$(fuzz_seconds "$name")" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-      "corpus/$name" "../test/corpus/$name") > "build-fuzz/$name.log" 2>&1 || { tail -n 40 "build-fuzz/$name.log"; return 1; }
-    grep -E 'number_of_executed_units|new_units_added' "build-fuzz/$name.log" || true
+    fuzz_one "${program##*/fuzz_}" & started="$started $!"
   done
-  [ $ran = 1 ] || { say "no fuzzer was built"; return 1; }
+  [ -n "$started" ] || { say "no fuzzer was built"; return 1; }
+  bad=0
+  for one in $started; do wait "$one" || bad=1; done
+  return $bad
 }
 
 test_all() {
