@@ -323,6 +323,13 @@ static double run_ns(const bench_pools *p, const ldg_model *m, int64_t libc, int
 
 enum { WRITES = 4, RUN = 64 << 10 };
 
+/* The first stands for none: it has to be worth it. */
+static int best_write(const double *ns) {
+  int best = 0;
+  for (int i = 1; i < WRITES; i++) best = ns[i] < (best ? 0.98 : 0.95) * ns[best] ? i : best;
+  return best;
+}
+
 /* The best distance to read lines from that are about to be written, in runs beyond the second-level cache. */
 int64_t calibrate_written(const bench_pools *p) {
   static const int lines[WRITES] = { 0, 8, 16, 32 };
@@ -331,7 +338,6 @@ int64_t calibrate_written(const bench_pools *p) {
   const ldg_model *before = ldg_model_get();
   double ns[WRITES];
   ldg_job j[WRITES];
-  int best = 0;
   for (int i = 0; i < WRITES; i++) {
     ldg_model m = *before;
     m.number[LDG_MODEL_WRITTEN] = lines[i], m.number[LDG_MODEL_LIBC] = m.number[LDG_MODEL_STREAM] = INT64_MAX, ns[i] = 1e18;
@@ -345,8 +351,31 @@ int64_t calibrate_written(const bench_pools *p) {
       for (int64_t at = 0; at + RUN <= all; at += RUN) j[i].run(&j[i], p->strided + at, p->dense + at, 0, 1);
       ns[i] = fmin(ns[i], calibrate_now() - start);
     }
-  for (int i = 1; i < WRITES; i++) best = ns[i] < (best ? 0.98 : 0.95) * ns[best] ? i : best;
-  return lines[best];
+  return lines[best_write(ns)];
+}
+
+/* The best distance, in windows, to ask for lines that are stored under masks, every other 12 bytes beyond the second-level cache. */
+int64_t calibrate_masked(const bench_pools *p) {
+  static const int windows[WRITES] = { 0, 8, 16, 32 };
+  const ldg_nest column = { .block = 12, .nd = 1, .dim = { { ldg_min(p->bytes, (int64_t)64 << 20) / 24, 12, 24 } } };
+  const ldg_model *before = ldg_model_get();
+  double ns[WRITES];
+  ldg_job j[WRITES];
+  for (int i = 0; i < WRITES; i++) {
+    ldg_model m = *before;
+    m.number[LDG_MODEL_MASKED] = windows[i], ns[i] = 1e18;
+    ldg_model_use(&m);
+    ldg_plan_nest(&j[i], &column, "shuffle", NULL);
+  }
+  ldg_model_use(before);
+  if (strcmp(j[0].name, "shuffle")) return 0; /* no machine for it, so nobody asks */
+  for (int round = 0; round < 12; round++)
+    for (int i = 0; i < WRITES; i++) {
+      const double start = calibrate_now();
+      j[i].run(&j[i], p->dense, p->strided, 0, column.dim[0].n);
+      ns[i] = fmin(ns[i], calibrate_now() - start);
+    }
+  return windows[best_write(ns)];
 }
 
 /* The least size from which on all sizes gain by it; INT32_MAX when the largest does not. */

@@ -139,10 +139,12 @@ typedef struct ldg_shuffle {
   unsigned char lane[64];                                         /* of every lane of the destination, its lane of the source */
   uint64_t load, store;                                           /* the lanes that are read and written */
   int64_t from, to;                                               /* where windows start, from the places of their iterations */
-  int64_t times;                                                  /* iterations of the innermost loop in a window */
+  int32_t times;                                                  /* iterations of the innermost loop in a window */
   int32_t inside;                                                 /* dims inside of the window; the next one is that loop */
+  int32_t room;                                                   /* iterations that windows leave behind them whose loads are not masked; 0: all are */
   unsigned char within, inverse, unit;                            /* what is left over of a line where windows are, as a mask; 1 / stride there,
                                                                    * of the destination, in 2^unit bytes */
+  unsigned char ahead;                                            /* windows ahead that these ask for lines; 0: they store whole registers */
   ldg_run *part;                                                  /* for a part of a list */
 } ldg_shuffle;
 
