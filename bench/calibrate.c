@@ -300,6 +300,7 @@ int calibrate_machine(const char *path, double seconds) {
   memcpy(p.level, m.level, sizeof p.level);
   m.number[LDG_MODEL_LANES] = calibrate_lanes(&p);
   m.number[LDG_MODEL_WRITTEN] = calibrate_written(&p);
+  m.number[LDG_MODEL_MASKED] = calibrate_masked(&p);
   const ldg_model which = m; /* says which kernels are measured from here on */
   ldg_model_use(&which);
   p.call = calibrate_call(&p);

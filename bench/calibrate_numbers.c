@@ -232,6 +232,9 @@ static double by_groups(const bench_pools *p, int side, int64_t block, int power
     const int64_t src = side == LDG_MODEL_READ ? stride : block, dst = side == LDG_MODEL_READ ? block : stride;
     const ldg_nest column = { .block = block, .nd = 1, .dim = { { rows[i], src, dst } }, .once = true }; /* so that groups are not only tried */
     double paced = 1e18, plain = 1e18;
+    ldg_job j;
+    ldg_plan_nest(&j, &column, "paced", NULL);
+    if (strcmp(j.name, "paced")) continue; /* too few blocks for such groups */
     for (int k = 0; k < 12; k++) paced = fmin(paced, of_nest(p, &column, "paced")), plain = fmin(plain, of_nest(p, &column, "block"));
     times *= sqrt(paced / plain);
   }
@@ -324,6 +327,13 @@ static double run_ns(const bench_pools *p, const ldg_model *m, int64_t libc, int
 
 enum { WRITES = 4, RUN = 64 << 10 };
 
+/* The first stands for none: it has to be worth it. */
+static int best_write(const double *ns) {
+  int best = 0;
+  for (int i = 1; i < WRITES; i++) best = ns[i] < (best ? 0.98 : 0.95) * ns[best] ? i : best;
+  return best;
+}
+
 /* The best distance to read lines from that are about to be written, in runs beyond the second-level cache. */
 int64_t calibrate_written(const bench_pools *p) {
   static const int lines[WRITES] = { 0, 8, 16, 32 };
@@ -332,7 +342,6 @@ int64_t calibrate_written(const bench_pools *p) {
   const ldg_model *before = ldg_model_get();
   double ns[WRITES];
   ldg_job j[WRITES];
-  int best = 0;
   for (int i = 0; i < WRITES; i++) {
     ldg_model m = *before;
     m.number[LDG_MODEL_WRITTEN] = lines[i], m.number[LDG_MODEL_LIBC] = m.number[LDG_MODEL_STREAM] = INT64_MAX, ns[i] = 1e18;
@@ -346,8 +355,31 @@ int64_t calibrate_written(const bench_pools *p) {
       for (int64_t at = 0; at + RUN <= all; at += RUN) j[i].run(&j[i], p->strided + at, p->dense + at, 0, 1);
       ns[i] = fmin(ns[i], calibrate_now() - start);
     }
-  for (int i = 1; i < WRITES; i++) best = ns[i] < (best ? 0.98 : 0.95) * ns[best] ? i : best;
-  return lines[best];
+  return lines[best_write(ns)];
+}
+
+/* The best distance, in windows, to ask for lines that are stored under masks, every other 12 bytes beyond the second-level cache. */
+int64_t calibrate_masked(const bench_pools *p) {
+  static const int windows[WRITES] = { 0, 8, 16, 32 };
+  const ldg_nest column = { .block = 12, .nd = 1, .dim = { { ldg_min(p->bytes, (int64_t)64 << 20) / 24, 12, 24 } } };
+  const ldg_model *before = ldg_model_get();
+  double ns[WRITES];
+  ldg_job j[WRITES];
+  for (int i = 0; i < WRITES; i++) {
+    ldg_model m = *before;
+    m.number[LDG_MODEL_MASKED] = windows[i], ns[i] = 1e18;
+    ldg_model_use(&m);
+    ldg_plan_nest(&j[i], &column, "shuffle", NULL);
+  }
+  ldg_model_use(before);
+  if (strcmp(j[0].name, "shuffle")) return 0; /* no machine for it, so nobody asks */
+  for (int round = 0; round < 12; round++)
+    for (int i = 0; i < WRITES; i++) {
+      const double start = calibrate_now();
+      j[i].run(&j[i], p->dense, p->strided, 0, column.dim[0].n);
+      ns[i] = fmin(ns[i], calibrate_now() - start);
+    }
+  return windows[best_write(ns)];
 }
 
 /* The least size from which on all sizes gain by it; INT32_MAX when the largest does not. */
@@ -362,11 +394,11 @@ static int64_t is_aligned_better(const bench_pools *p) {
   const ldg_nest rows[] = { { .block = 2048, .nd = 1, .dim = { { 100, 2064, 2048 } } }, { .block = 2048, .nd = 1, .dim = { { 100, 2048, 2064 } } },
     { .block = 800, .nd = 1, .dim = { { 100, 8168, 800 } } }, { .block = 800, .nd = 1, .dim = { { 100, 800, 8168 } } } };
   const ldg_model *before = ldg_model_get();
+  ldg_model m = *before;
   double times = 1;
   for (int i = 0; i < 4; i++) {
     double ns[2] = { 1e18, 1e18 };
     for (int k = 0; k < 40; k++) {
-      ldg_model m = *before;
       m.number[LDG_MODEL_ALIGN] = k % 2, m.number[LDG_MODEL_LIBC] = m.number[LDG_MODEL_STREAM] = INT64_MAX;
       ldg_model_use(&m);
       ns[k % 2] = fmin(ns[k % 2], of_nest(p, &rows[i], "block"));
@@ -377,13 +409,15 @@ static int64_t is_aligned_better(const bench_pools *p) {
   return times > 0.9; /* of four */
 }
 
-/* The size from which on all sizes together gain most: single ones are close, and samples differ. */
+/* The size from which on all sizes together gain most: single ones are close, and samples differ, so none counts for much. */
 static int64_t libc_from(const bench_pools *p, const ldg_model *m) {
   int64_t best = INT32_MAX;
-  double all = 1, least = 0.97;
+  double all = 1, least = 1;
   for (int64_t n = p->level[LDG_MODEL_L2]; n >= 1024; n /= 2) {
-    all *= run_ns(p, m, n, INT64_MAX, n) / run_ns(p, m, INT64_MAX, INT64_MAX, n);
-    if (all < least) least = all, best = n;
+    double libc = 1e18, loop = 1e18;
+    for (int k = 0; k < 6; k++) libc = fmin(libc, run_ns(p, m, n, INT64_MAX, n)), loop = fmin(loop, run_ns(p, m, INT64_MAX, INT64_MAX, n));
+    all *= fmax(0.8, fmin(libc / loop, 1.25));
+    if (all < 0.98 * least) least = all, best = n;
   }
   return best;
 }

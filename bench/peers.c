@@ -214,12 +214,12 @@ bool peer_close(peer *r) {
   return ok;
 }
 
-/* Answers are NUMBER NEXT. */
-static bool understood(const peer *r, const char *reply, double *number, int *next) {
+/* Answers are NUMBER NEXT. Who answers something else is no helper of this lbench, and is lost. */
+static bool understood(peer *r, const char *reply, double *number, int *next) {
   int turn;
-  if (sscanf(reply, "%lf %d", number, &turn) != 2 || turn < 0 || turn >= r->copies) return false;
+  if (sscanf(reply, "%lf %d", number, &turn) != 2 || turn < 0 || turn >= r->copies || !(*number > 0 && *number < 1e15)) return lose(r), false;
   *next = turn;
-  return *number > 0;
+  return true;
 }
 
 int64_t peer_calibrate(peer *r, int dir, int *next) {

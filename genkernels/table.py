@@ -3,7 +3,7 @@
 A row (name, lo, hi, head, tail) moves blocks of lo..hi bytes: `head` bytes from the front, then `tail` bytes that end
 where the block ends (they overlap the head when the block is shorter than head + tail). Tails are as narrow as they can be:
 a store that crosses a cache line costs twice, and one that meets another one waits for it. lo == hi makes the block length a
-constant of the kernel. Words instead of a head say how long blocks move: plain, 64 bytes after the other; loop, to aligned places; call, by
+constant of the kernel. Words instead of a head say how long blocks move: as_is, 64 bytes after the other; loop, to aligned places; call, by
 memcpy; stream, past the caches. No length has one of these alone.
 """
 
@@ -59,7 +59,7 @@ BLOCKS = [
     ("w240", 233, 240, 224, 16),
     ("w248", 241, 248, 224, 24),
     ("w256", 249, 256, 224, 32),
-    ("plain", 257, "INT64_MAX", "LDG_HEAD_PLAIN", 0),
+    ("as_is", 257, "INT64_MAX", "LDG_HEAD_AS_IS", 0),
     ("loop", 257, "INT64_MAX", "LDG_HEAD_LOOP", 0),
     ("call", 257, "INT64_MAX", "LDG_HEAD_CALL", 0),
     ("stream", 257, "INT64_MAX", "LDG_HEAD_STREAM", 0),

@@ -1,4 +1,4 @@
-/* Quotients without a division, which takes as long as 200 bytes to move. */
+/* Quotients without a division. */
 #ifndef LDG_BASE_INVERSE_H
 #define LDG_BASE_INVERSE_H
 

@@ -38,7 +38,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_PREFETCH, /* entries ahead to prefetch in index lists out of cache; 0: of no use, then kernels prefetch what they are about to move */
   LDG_MODEL_STREAM,   /* bytes moved from which on non-temporal stores pay */
   LDG_MODEL_LIBC,     /* bytes of one block from which on the C library's memcpy beats a loop */
-  LDG_MODEL_ALIGN,    /* 1: long blocks are best stored to aligned places; 0: 64 bytes after the other, as they come */
+  LDG_MODEL_ALIGN,    /* 1: long blocks of one length are best stored to aligned places; 0: 64 bytes after the other, as they come */
   LDG_MODEL_LANES,    /* 1: a register filled lane by lane and stored beats stores of 1 to 8 bytes; else 0 */
   LDG_MODEL_MEET,     /* lines of one set of the first-level cache to read at once, in columns of few sets; 0: it does not matter */
   LDG_MODEL_MEET_WRITTEN, /* the same of lines that are written */
@@ -48,6 +48,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_AHEAD,    /* lines ahead, or listed blocks, to ask for lines into the second-level cache, where calls find that faster; 0: of no use */
   LDG_MODEL_WRITTEN,  /* lines ahead to read those that are about to be written, where a line that is only stored to takes longer; 0: of no use */
   LDG_MODEL_SHUFFLE_FAR, /* ns for a window of 64 bytes whose lines come from the second-level cache: some machines move and shuffle at once */
+  LDG_MODEL_MASKED,   /* windows ahead to ask for lines that are stored under masks, where nobody foresees those and masks cost; 0: they do not */
   LDG_MODEL_NAMES
 } ldg_model_name;
 
@@ -55,7 +56,7 @@ enum {
   LDG_MODEL_COPIES = 29, /* memcpy of 2^0 .. 2^28 bytes */
   LDG_MODEL_BLOCKS = 15, /* blocks of 2^0 .. 2^14 bytes */
   LDG_MODEL_WIDTHS = 7,  /* elements of 2^0 .. 2^6 bytes */
-  LDG_MODEL_VERSION = 9
+  LDG_MODEL_VERSION = 10
 };
 
 typedef struct ldg_model {

@@ -11,9 +11,10 @@ static void chain_of(ldg_chain *c, const ldg_nest *n, const ldg_op *op, bool rag
   for (int k = 0; k < n->nd; each *= n->dim[k].n, k++) {
     ldg_step *s = &c->step[k];
     c->rep[k + 1] = (ldg_rep){ .kind = LDG_REPEAT, .n = n->dim[k].n, .stride = n->dim[k].src, .child = &c->rep[k] };
-    s->rep = &c->rep[k + 1], s->n = n->dim[k].n, s->each = each, s->per_each = ldg_inverse_of(each, 63), s->size = each * s->n;
+    s->rep = &c->rep[k + 1], s->n = n->dim[k].n, s->each = each, s->size = each * s->n;
     s->stride[0] = n->dim[k].src, s->stride[1] = n->dim[k].dst;
     s->child = k ? &c->step[k - 1] : NULL, s->thin = false, s->kids = NULL;
+    if (op || ragged || k == n->nd - 1) s->per_each = ldg_inverse_of(each, 63); /* else nothing is looked for there; it takes a long division */
     ldg_nest sub = *n;
     sub.nd = k + 1;
     if (op) s->job[LDG_PACK].nest = sub;

@@ -43,7 +43,7 @@ static bool plan_nest(ldg_job *job, const ldg_nest *given, bool once, const char
   const ldg_strategy *list[ABLE_MAX], *best;
   const ldg_nest *nest = &job->nest;
   double least = 0;
-  job->nest = *given, job->nest.once = once;
+  job->nest = *given, job->nest.once |= once;
   int n = able(nest, list);
   for (int i = 0; i < n; i++)
     if (forced(list[i]->name, force)) list[0] = list[i], n = 1;

@@ -212,8 +212,8 @@ def test_peer(lbench, name):
     for text, row in zip(types, rows(out.stdout)):
         missing = "darray" in text and name == "yaksa"
         check(missing or row[f"{name}_note"] == "" and float(row[f"{name}_unpack_ns"]) > 0, f"{name}, {text}: {row[name + '_note']}")
-    for how in (["--segment", 24], ["--cold", 4096]):
-        row, = rows(run(lbench, "time", "--csv", *SHORT, "--peers=" + name, *how, "vec8of64_x8192").stdout)
+    for what, *how in (["vec8of64_x8192", "--segment", 24], ["vec8of64_x8192", "--cold", 4096], ["vec2of64", "--cold", 1 << 20]):
+        row, = rows(run(lbench, "time", "--csv", *SHORT, "--peers=" + name, *how, what).stdout)
         check(float(row[f"{name}_pack_ns"]) > 0, f"{name} with {how}")
 
 

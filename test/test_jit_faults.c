@@ -514,7 +514,7 @@ static bool says_after(int64_t i, int calls, const char *what) {
 
 /* Half of the table is kept for what moves much. */
 START_TEST(shapes_that_move_little_leave_room) {
-  enum { FIRST = 128, FEW = 30, MANY = 40000 };
+  enum { FIRST = 128, FEW = 30, MANY = 200000 };
   char *cache = own_cache(NO_HELPER);
   ldg_model m = ldg_model_builtin();
   ldg_model_use(&m);

@@ -56,7 +56,7 @@ static void memcpy_prepare(ldg_job *j) {
   const int64_t written = ldg_model_count(LDG_MODEL_WRITTEN);
   ldg_long *l = long_of(j);
   l->each = written ? (int64_t)ldg_model_footprint(LDG_MODEL_L1) : INT64_MAX, l->ahead = 64 * written;
-  j->run = kernels()->dense[!to_aligned()];
+  j->run = kernels()->dense[to_aligned() ? LDG_ALIGNED : LDG_AS_IS];
 }
 
 /* A dim that is dense on one side and strided on the other, and the mirrored one: the makings of a transpose. */
@@ -103,7 +103,7 @@ static int long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, in
   l->far(j, src, dst, i0, n), LDG_STREAM_FENCE();
   return LADING_OK;
 }
-enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1, ROW_PLAIN = ROW_LOOP - 1 };
+enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1, ROW_AS_IS = ROW_LOOP - 1 };
 _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blocks go by fits into a job");
 
 static bool in_lanes(void) { return ldg_model_count(LDG_MODEL_LANES) != 0; }
@@ -126,11 +126,11 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   const ldg_nest *n = &j->nest;
   const int row = block_row(n->block);
   j->run = kernel(n, row);
-  if (row < ROW_PLAIN) return;
+  if (row < ROW_AS_IS) return;
   ldg_long *l = long_of(j);
   l->each = n->block;
   for (int k = 0; k < n->nd - 1; k++) l->each *= n->dim[k].n;
-  l->near = kernel(n, n->block >= l->libc ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_PLAIN), l->far = kernel(n, ROW_STREAM);
+  l->near = kernel(n, n->block >= l->libc ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
   j->run = long_run;
 }
 static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
@@ -153,7 +153,7 @@ static void list_prepare(ldg_job *j) { long_of(j), prepare_blocks(j, list_kernel
 static void ahead_prepare(ldg_job *j) {
   const ldg_nest *n = &j->nest;
   const int row = block_row(n->block);
-  const ldg_block_kernels *k = &kernels()->block[row < ROW_PLAIN ? row : ROW_LOOP];
+  const ldg_block_kernels *k = &kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
   ldg_job plain = *j;
   (n->at ? list_prepare : block_prepare)(&plain);
   ldg_ahead_prepare(j, &plain, n->at ? k->list[n->list == LDG_LIST_DST][LDG_ASKING4] : k->strided[ldg_min(n->nd, 3) - 1][LDG_ASKING]);

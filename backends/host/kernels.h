@@ -21,7 +21,7 @@
 #define LDG_HEAD_LOOP 0        /* long blocks: see table.py */
 #define LDG_HEAD_CALL (-1)
 #define LDG_HEAD_STREAM (-2)
-#define LDG_HEAD_PLAIN (-3)
+#define LDG_HEAD_AS_IS (-3)
 enum { LDG_FEW_READ, LDG_FEW_WRITTEN }; /* of job->own of a transpose: lines of its far sides to be on their way at once; 0: any number */
 #define LDG_FEW_NEAR 256       /* so many lines of few sets come from the second-level cache: then twice as many; of half as many written ones four times */
 #define LDG_TRANSPOSE_PANEL 64 /* rows of a transpose panel: as many pages as the smallest first-level TLB holds */
@@ -145,10 +145,12 @@ typedef struct ldg_shuffle {
   unsigned char lane[64];                                         /* of every lane of the destination, its lane of the source */
   uint64_t load, store;                                           /* the lanes that are read and written */
   int64_t from, to;                                               /* where windows start, from the places of their iterations */
-  int64_t times;                                                  /* iterations of the innermost loop in a window */
+  int32_t times;                                                  /* iterations of the innermost loop in a window */
   int32_t inside;                                                 /* dims inside of the window; the next one is that loop */
+  int32_t room;                                                   /* iterations that windows leave behind them whose loads are not masked; 0: all are */
   unsigned char within, inverse, unit;                            /* what is left over of a line where windows are, as a mask; 1 / stride there,
                                                                    * of the destination, in 2^unit bytes */
+  unsigned char ahead;                                            /* windows ahead that these ask for lines; 0: they store whole registers */
   ldg_run *part;                                                  /* for a part of a list */
 } ldg_shuffle;
 
@@ -167,11 +169,12 @@ typedef struct ldg_window {
 #define LDG_WINDOW_BASE 0x70 /* so that bytes 16 and on are 0x80 and on, which x86's shuffles of 16 bytes take for none */
 static inline int64_t ldg_window_half(int64_t span, int window) { return span >= 16 && window > 16 ? 16 : span >= 8 ? 8 : 4; }
 
+enum { LDG_ALIGNED, LDG_AS_IS, LDG_DENSES };
 enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VARS };
 enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
   const char *isa;
-  ldg_run *dense[2];                                              /* long runs to aligned places, and as they come */
+  ldg_run *dense[LDG_DENSES];                                     /* long runs to aligned places, and as they come */
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS];
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed] */

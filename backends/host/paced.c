@@ -8,22 +8,26 @@
 #include "cost.h"
 #include "trial.h"
 
+#include <math.h>
+
 #define PAGE 4096 /* lines so far apart are of one set */
 
 typedef struct paced { ldg_paced each; ldg_run *kernel; } paced; /* first what the kernel goes by */
 _Static_assert(sizeof(paced) <= LDG_TRIAL_OWN, "a trial leaves it room");
 
-enum { SETS_MOST = 8 }; /* no processor was seen to gain by columns of more */
+enum { SETS_MOST = 8, MEET_MOST = 1024 }; /* no processor was seen to gain by columns of more sets; numbers of a file may be anything */
+static int64_t sets_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), SETS_MOST); }
+static int64_t meet_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), MEET_MOST); }
 
 /* Columns of so many sets gain, of more there are ways enough; by the bytes of a block. What is written by a few bytes a line waits the longest
  * for it, and a line that is written whole may not have to. */
 static int64_t few_read(int64_t block) {
-  const int64_t sets = ldg_model_count(LDG_MODEL_SETS);
+  const int64_t sets = sets_by(LDG_MODEL_SETS);
   return block <= 32 ? sets : block <= 64 ? sets / 2 : 0;
 }
 static int64_t few_written(int64_t block) {
-  const int64_t sets = ldg_model_count(LDG_MODEL_SETS_WRITTEN);
-  if (block > 32) return block <= 64 ? ldg_model_count(LDG_MODEL_SETS_WHOLE) : 0;
+  const int64_t sets = sets_by(LDG_MODEL_SETS_WRITTEN);
+  if (block > 32) return block <= 64 ? sets_by(LDG_MODEL_SETS_WHOLE) : 0;
   return block >= 8 ? sets : ldg_min(2 * sets, SETS_MOST);
 }
 
@@ -32,9 +36,9 @@ static int64_t sets_of(int64_t stride, int64_t few) {
   const uint64_t power = ((uint64_t)stride & -(uint64_t)stride) | PAGE, least = power & -power;
   return stride == 0 || few * (int64_t)least < PAGE ? 0 : PAGE / (int64_t)least;
 }
-int64_t ldg_paced_read(int64_t block, int64_t stride) { return sets_of(stride, few_read(block)) * ldg_model_count(LDG_MODEL_MEET); }
+int64_t ldg_paced_read(int64_t block, int64_t stride) { return sets_of(stride, few_read(block)) * meet_by(LDG_MODEL_MEET); }
 int64_t ldg_paced_written(int64_t block, int64_t stride) {
-  return sets_of(stride, few_written(block)) * ldg_model_count(LDG_MODEL_MEET_WRITTEN);
+  return sets_of(stride, few_written(block)) * meet_by(LDG_MODEL_MEET_WRITTEN);
 }
 
 static int64_t group_read(const ldg_nest *n) { return ldg_paced_read(n->block, n->dim[0].src); }
@@ -48,10 +52,14 @@ static int64_t group_of(const ldg_nest *n) {
  * by addresses a column has as large a part as its lines are of what lies between them: so what counts is how far it reaches. 8 bytes, 1 KiB
  * apart: by groups 0.65 of the time for a reach of 16 MiB, 1 for 32, 1.5 for 64 (Zen 4); 512 bytes apart 0.4 for 16 MiB, 1 for 64 (Zen 5). */
 static bool is_far(const ldg_nest *n) {
-  const int64_t read = sets_of(n->dim[0].src, few_read(n->block)), written = sets_of(n->dim[0].dst, few_written(n->block));
-  double reach = (double)llabs(read ? n->dim[0].src : n->dim[0].dst);
-  for (int k = 0; k < n->nd; k++) reach *= (double)n->dim[k].n;
-  return read != 1 && written != 1 && reach > ldg_model_footprint(LDG_MODEL_L3);
+  double read = 0, written = 0;
+  for (int k = 0; k < n->nd; k++) {
+    read += (double)(n->dim[k].n - 1) * fabs((double)n->dim[k].src);
+    written += (double)(n->dim[k].n - 1) * fabs((double)n->dim[k].dst);
+  }
+  const bool one_read = n->dim[0].src % PAGE == 0, one_written = n->dim[0].dst % PAGE == 0;
+  const double most = ldg_model_footprint(LDG_MODEL_L3);
+  return (group_read(n) && !one_read && read > most) || (group_written(n) && !one_written && written > most);
 }
 
 const char *ldg_paced_why_not(const ldg_nest *n) {
@@ -70,7 +78,7 @@ static void loops(const ldg_job *j, const paced *p, int k, const char *src, char
 
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   (void)i0;
-  if (n > 0) loops(j, (const paced *)(const void *)j->own, j->nest.nd - 1, src, dst, n);
+  loops(j, (const paced *)(const void *)j->own, j->nest.nd - 1, src, dst, n);
   return LADING_OK;
 }
 

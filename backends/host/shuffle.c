@@ -3,6 +3,9 @@
  * one before on both sides or, under masks, before it. */
 #include "shuffle.h"
 
+#include "base_model.h"
+#include <limits.h>
+
 #define WINDOW 64
 #define BACK_MIN 5 /* iterations of a window: of 4 and 2 blocks of 8 to 24 bytes backwards lost a tenth to a third, of 5 and more they gained that or more */
 
@@ -90,6 +93,16 @@ static void settle_lines(ldg_shuffle *w, int64_t stride) {
   w->inverse = (unsigned char)(odd * (2 - odd * odd)); /* odd is its own inverse modulo 8; this is right modulo 64 */
 }
 
+/* Windows that load 64 bytes, and store 64 to a dense destination, need iterations behind them that have, less than a page on, a byte of the message
+ * behind what is read in vain, and overwrite what is stored too much. */
+static void settle_room(ldg_shuffle *w, const body *b, const ldg_dim *d) {
+  const int64_t masked = ldg_model_count(LDG_MODEL_MASKED);
+  if (!masked || !d || d->src <= 0 || d->src > LDG_WINDOW_NEAR) return;
+  const bool whole = d->dst == b->bytes && span_of(b, 1) == b->bytes;
+  w->ahead = (unsigned char)(whole ? 0 : ldg_min(masked, UCHAR_MAX));
+  w->room = (int32_t)(4 * w->times + WINDOW / (whole ? ldg_min(d->src, d->dst) : d->src));
+}
+
 static void fill(ldg_shuffle *w, const body *b, const ldg_dim *d, int lane) {
   memset(w, 0, sizeof *w);
   w->times = d ? times_of(b, d) : 1, w->inside = b->inside;
@@ -99,7 +112,7 @@ static void fill(ldg_shuffle *w, const body *b, const ldg_dim *d, int lane) {
     for (int k = 0; k < b->n; k++)
       for (int64_t at = 0; at < b->f[k].len; at += lane)
         set_lane(w, lane, (b->f[k].at[0] + i * step[0] + at - w->from) / lane, (b->f[k].at[1] + i * step[1] + at - w->to) / lane);
-  settle_lines(w, step[1]);
+  settle_lines(w, step[1]), settle_room(w, b, d);
 }
 
 /* The body, and what says no to windows of any kind. *d: the dim around it, NULL where there is none. */

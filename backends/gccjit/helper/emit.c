@@ -10,8 +10,11 @@
  * in assembly, one cut a statement. */
 #include "emit.h"
 
+#include "base_model.h"
+
 #include <libgccjit.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef gcc_jit_context ctx;
 typedef gcc_jit_rvalue rvalue;
@@ -146,11 +149,13 @@ static rvalue *mask_of(maker *m, uint64_t bits) {
 }
 
 /* %0 source, %1 destination, %2 lanes; then the masks that are needed: of the loads, of the store. Braces of their own mean something
- * to the compiler. */
-static void shuffle_text(const ldg_cut *c, int lane, ldg_text *t) {
+ * to the compiler. Lines moved under masks are asked for, bytes ahead of either side; 0: they are not. */
+static void shuffle_text(const ldg_cut *c, int lane, const int64_t ahead[2], ldg_text *t) {
   const char perm = lane == 1 ? 'b' : 'd', *move = lane == 1 ? "vmovdqu8" : "vmovdqu32";
   const long long from = c->from[0], more = c->from[1], to = c->to;
   const bool two = c->windows == 2;
+  for (int k = 0; k < c->windows && c->masked && ahead[0]; k++) ldg_text_add(t, "prefetcht0 %lld(%%0)\n\t", (long long)(c->from[k] + ahead[0]));
+  if (c->store != UINT64_MAX && ahead[1]) ldg_text_add(t, "prefetcht0 %lld(%%1)\n\t", (long long)(to + ahead[1]));
   if (c->masked) ldg_text_add(t, "%s %lld(%%0), %%%%zmm31%%{%%3%%}%%{z%%}\n\t", move, from);
   else if (two) ldg_text_add(t, "vmovdqu64 %lld(%%0), %%%%zmm31\n\t", from);
   if (c->masked && two) ldg_text_add(t, "%s %lld(%%0), %%%%zmm30%%{%%4%%}%%{z%%}\n\tvpermt2%c %%%%zmm30, %%2, %%%%zmm31\n\t", move, more, perm);
@@ -159,6 +164,12 @@ static void shuffle_text(const ldg_cut *c, int lane, ldg_text *t) {
   else ldg_text_add(t, "vperm%c %lld(%%0), %%2, %%%%zmm31\n\t", perm, from);
   if (c->store == UINT64_MAX) ldg_text_add(t, "vmovdqu64 %%%%zmm31, %lld(%%1)", to);
   else ldg_text_add(t, "%s %%%%zmm31, %lld(%%1)%%{%%%d%%}", move, to, 3 + (c->masked ? c->windows : 0));
+}
+
+/* Whole iterations of that side, where it is known how far those are apart: at least as many lines as windows are asked for ahead elsewhere. */
+static int64_t ahead_of(const maker *m, int side) {
+  const int64_t stride = m->key->shape.stride[side], least = 64 * ldg_model_count(LDG_MODEL_MASKED);
+  return stride ? (least + llabs(stride) - 1) / llabs(stride) * stride : 0;
 }
 
 /* Operands are variables: libgccjit 12 crashes on constants. */
@@ -171,6 +182,7 @@ static rvalue *held(maker *m, const char *what, int i, rvalue *v) {
 }
 
 static void emit_shuffle(maker *m, const ldg_cut *c) {
+  const int64_t ahead[2] = { ahead_of(m, 0), ahead_of(m, 1) };
   char text[512];
   ldg_text t;
   rvalue *lanes = held(m, "lanes", 0, lanes_of(m, c)), *mask[3];
@@ -178,7 +190,7 @@ static void emit_shuffle(maker *m, const ldg_cut *c) {
   for (int w = 0; w < c->windows && c->masked; w++) mask[masks] = held(m, "mask", masks, mask_of(m, c->load[w])), masks++;
   if (c->store != UINT64_MAX) mask[masks] = held(m, "mask", masks, mask_of(m, c->store)), masks++;
   ldg_text_init(&t, text, sizeof text);
-  shuffle_text(c, m->key->level->lane, &t);
+  shuffle_text(c, m->key->level->lane, ahead, &t);
   gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(m->block, NULL, text);
   gcc_jit_extended_asm_set_volatile_flag(a, 1);
   for (int side = 0; side < 2; side++) gcc_jit_extended_asm_add_input_operand(a, NULL, "r", gcc_jit_lvalue_as_rvalue(m->place[side]));
