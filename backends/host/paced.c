@@ -15,7 +15,9 @@
 typedef struct paced { ldg_paced each; ldg_run *kernel; } paced; /* first what the kernel goes by */
 _Static_assert(sizeof(paced) <= LDG_TRIAL_OWN, "a trial leaves it room");
 
-enum { SETS_MOST = 8, MEET_MOST = 1024 }; /* no processor was seen to gain by columns of more sets; numbers of a file may be anything */
+/* No processor was seen to gain by columns of more sets; numbers of a file may be anything; and no first cache has fewer ways, so it holds as many
+ * lines a set. */
+enum { SETS_MOST = 8, MEET_MOST = 1024, WAYS = 8 };
 static int64_t sets_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), SETS_MOST); }
 static int64_t meet_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), MEET_MOST); }
 
@@ -62,10 +64,14 @@ static bool is_far(const ldg_nest *n) {
   return (group_read(n) && !one_read && read > most) || (group_written(n) && !one_written && written > most);
 }
 
+static int64_t sets_most(const ldg_nest *n) {
+  return ldg_max(sets_of(n->dim[0].src, few_read(n->block)), sets_of(n->dim[0].dst, few_written(n->block)));
+}
+
 const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
   if (!group_of(n)) return "its lines do not meet in few sets of the cache, or this machine does not mind";
-  if (n->dim[0].n < 4 * group_of(n)) return "there are few blocks";
+  if (n->dim[0].n < 4 * group_of(n) || n->dim[0].n <= WAYS * sets_most(n)) return "there are few blocks";
   return is_far(n) ? "its lines come from memory" : NULL;
 }
 
