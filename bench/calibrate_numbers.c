@@ -409,14 +409,38 @@ static int64_t is_aligned_better(const bench_pools *p) {
   return times > 0.9; /* of four */
 }
 
-/* The size from which on all sizes together gain most: single ones are close, and samples differ, so none counts for much. */
-static int64_t libc_from(const bench_pools *p, const ldg_model *m) {
+/* By what libc takes, what loops take: a run of n bytes, and rows of them, not next to each other, of more than the first cache holds. */
+static double libc_for_run(const bench_pools *p, const ldg_model *m, int64_t n) {
+  double libc = 1e18, loop = 1e18;
+  for (int k = 0; k < 6; k++) libc = fmin(libc, run_ns(p, m, n, INT64_MAX, n)), loop = fmin(loop, run_ns(p, m, INT64_MAX, INT64_MAX, n));
+  return libc / loop;
+}
+static double libc_for_rows(const bench_pools *p, const ldg_model *m, int64_t n) {
+  const int64_t far = n + 72, many = p->level[LDG_MODEL_L2] / 2 / n;
+  const ldg_nest rows[] = { { .block = n, .nd = 1, .dim = { { many, far, n } } }, { .block = n, .nd = 1, .dim = { { many, n, far } } } };
+  const ldg_model *before = ldg_model_get();
+  ldg_model other = *m;
+  double times = 1;
+  other.number[LDG_MODEL_LIBC] = other.number[LDG_MODEL_STREAM] = INT64_MAX;
+  for (int i = 0; i < 2; i++) {
+    double ns[2] = { 1e18, 1e18 };
+    for (int k = 0; k < 24; k++) {
+      other.number[LDG_MODEL_LIBC_ROWS] = k % 2 ? n : INT64_MAX;
+      ldg_model_use(&other);
+      ns[k % 2] = fmin(ns[k % 2], of_nest(p, &rows[i], "block"));
+    }
+    times *= sqrt(ns[1] / ns[0]);
+  }
+  ldg_model_use(before);
+  return times;
+}
+
+/* The size, `most` or less, from which on all sizes together gain most: single ones are close, and samples differ, so none counts for much. */
+static int64_t gains_from(const bench_pools *p, const ldg_model *m, int64_t most, double times(const bench_pools *p, const ldg_model *m, int64_t n)) {
   int64_t best = INT32_MAX;
   double all = 1, least = 1;
-  for (int64_t n = p->level[LDG_MODEL_L2]; n >= 1024; n /= 2) {
-    double libc = 1e18, loop = 1e18;
-    for (int k = 0; k < 6; k++) libc = fmin(libc, run_ns(p, m, n, INT64_MAX, n)), loop = fmin(loop, run_ns(p, m, INT64_MAX, INT64_MAX, n));
-    all *= fmax(0.8, fmin(libc / loop, 1.25));
+  for (int64_t n = most; n >= 1024; n /= 2) {
+    all *= fmax(0.8, fmin(times(p, m, n), 1.25));
     if (all < 0.98 * least) least = all, best = n;
   }
   return best;
@@ -438,5 +462,6 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch about 100 bytes each */
   m->number[LDG_MODEL_ALIGN] = is_aligned_better(p);
   m->number[LDG_MODEL_STREAM] = stream_from(p, m);
-  m->number[LDG_MODEL_LIBC] = libc_from(p, m);
+  m->number[LDG_MODEL_LIBC] = gains_from(p, m, p->level[LDG_MODEL_L2], libc_for_run);
+  m->number[LDG_MODEL_LIBC_ROWS] = gains_from(p, m, 32 << 10, libc_for_rows);
 }

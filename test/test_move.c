@@ -128,7 +128,7 @@ END_TEST
 static void check_long(rng *r, int64_t libc, int64_t streamed, int64_t written) {
   ldg_model m = ldg_model_builtin();
   m.number[LDG_MODEL_LIBC] = libc, m.number[LDG_MODEL_STREAM] = streamed, m.number[LDG_MODEL_WRITTEN] = written, m.level[LDG_MODEL_L1] = 256;
-  m.number[LDG_MODEL_ALIGN] = rng_in(r, 0, 1);
+  m.number[LDG_MODEL_ALIGN] = rng_in(r, 0, 1), m.number[LDG_MODEL_LIBC_ROWS] = rng_in(r, 0, 1) ? libc : rng_in(r, 300, 900);
   ldg_model_use(&m);
   for (int i = 0; i < 24; i++) {
     int64_t b = rng_in(r, 200, 1500), n = rng_in(r, 1, 5), at[5], len[5];

@@ -50,6 +50,13 @@ static ldg_long *long_of(ldg_job *j) {
   *l = (ldg_long){ .libc = ldg_model_count(LDG_MODEL_LIBC), .stream = ldg_model_count(LDG_MODEL_STREAM), .ahead = ldg_model_count(LDG_MODEL_PREFETCH) };
   return l;
 }
+/* Of more than the first cache holds, the C library may be better from shorter blocks on. */
+static int64_t libc_of(const ldg_nest *n) {
+  const int64_t run = ldg_model_count(LDG_MODEL_LIBC), row = ldg_model_count(LDG_MODEL_LIBC_ROWS);
+  double bytes = n->psum ? (double)n->psum[n->dim[0].n] - (double)n->psum[0] : (double)n->block;
+  for (int k = n->psum ? 1 : 0; k < n->nd; k++) bytes *= (double)n->dim[k].n;
+  return bytes > ldg_model_footprint(LDG_MODEL_L1) ? ldg_min(run, row) : run;
+}
 static bool to_aligned(void) { return ldg_model_count(LDG_MODEL_ALIGN) != 0; }
 /* What the first cache holds takes longer when it is asked for. */
 static void memcpy_prepare(ldg_job *j) {
@@ -130,7 +137,7 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   ldg_long *l = long_of(j);
   l->each = n->block;
   for (int k = 0; k < n->nd - 1; k++) l->each *= n->dim[k].n;
-  l->near = kernel(n, n->block >= l->libc ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
+  l->near = kernel(n, n->block >= libc_of(n) ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
   j->run = long_run;
 }
 static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
@@ -167,6 +174,7 @@ static void prepare_varlist(ldg_job *j, int which) {
   const ldg_nest *n = &j->nest;
   ldg_long *l = long_of(j);
   for (int64_t i = 0; i < n->dim[0].n; i++) l->each = ldg_max(l->each, n->psum[i + 1] - n->psum[i]);
+  l->libc = libc_of(n);
   j->run = kernels()->varlist[which];
 }
 static void varlist_prepare(ldg_job *j) { prepare_varlist(j, j->nest.list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC); }
