@@ -128,9 +128,9 @@ END_TEST
 static void check_long(rng *r, int64_t libc, int64_t streamed, int64_t written) {
   ldg_model m = ldg_model_builtin();
   m.number[LDG_MODEL_LIBC] = libc, m.number[LDG_MODEL_STREAM] = streamed, m.number[LDG_MODEL_WRITTEN] = written, m.level[LDG_MODEL_L1] = 256;
-  m.number[LDG_MODEL_ALIGN] = rng_in(r, 0, 1), m.number[LDG_MODEL_LIBC_ROWS] = rng_in(r, 0, 1) ? libc : rng_in(r, 300, 900);
   ldg_model_use(&m);
   for (int i = 0; i < 24; i++) {
+    m.number[LDG_MODEL_ALIGN] = i / 4 % 2, m.number[LDG_MODEL_LIBC_ROWS] = i / 8 % 2 ? libc : rng_in(r, 300, 900);
     int64_t b = rng_in(r, 200, 1500), n = rng_in(r, 1, 5), at[5], len[5];
     for (int64_t k = 0; k < n; k++) at[k] = 7000 - 1600 * k + rng_in(r, 0, 60), len[k] = rng_in(r, 100, 1500);
     sample *block = i % 4 == 2 ? s_elem(LADING_BYTE) : s_contiguous(b, s_elem(LADING_BYTE));
@@ -451,6 +451,48 @@ START_TEST(far_entries_are_found) {
 }
 END_TEST
 
+static const ldg_strategy *strategy_of(const char *name) {
+  for (int i = 0; i < ldg_plan_strategies(); i++)
+    if (!strcmp(ldg_plan_strategy(i)->name, name)) return ldg_plan_strategy(i);
+  ck_abort_msg("there is no such strategy");
+}
+
+/* Which columns go by groups: those of few sets that have blocks enough and come from a cache, whatever the numbers of a model file are. */
+START_TEST(columns_that_go_by_groups) {
+  const ldg_nest
+    column = { .block = 8, .nd = 1, .dim = { { 64, 4096, 8 } } },
+    written = { .block = 8, .nd = 1, .dim = { { 64, 8, -4096 } } },
+    dense = { .block = 8, .nd = 1, .dim = { { 64, 72, 8 } } },
+    few = { .block = 8, .nd = 1, .dim = { { 8, 4096, 8 } } },
+    far = { .block = 8, .nd = 1, .dim = { { 1 << 20, 512, 8 } } },
+    far_of_one_set = { .block = 8, .nd = 1, .dim = { { 1 << 20, 4096, 8 } } },
+    near_in_far = { .block = 8, .nd = 2, .dim = { { 2048, 512, 8 }, { 1 << 10, 1 << 20, 8 * 2048 } } },
+    interleaved = { .block = 16, .nd = 2, .dim = { { 2048, 2048, 16 * 8 }, { 8, 16, 16 } } },
+    longest = { .block = 64, .nd = 3, .dim = { { INT64_C(1) << 40, INT64_C(1) << 40, INT64_MIN }, { INT64_MAX, 1, 1 }, { INT64_MAX, INT64_MIN, 1 } } };
+  ldg_model m = ldg_model_builtin();
+  m.level[LDG_MODEL_L3] = 32 << 20;
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2;
+  m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 8;
+  ldg_model_use(&m);
+  const ldg_strategy *paced = strategy_of("paced");
+  ck_assert_ptr_null(paced->why_not(&column));
+  ck_assert_ptr_null(paced->why_not(&written));
+  ck_assert_ptr_null(paced->why_not(&interleaved));
+  ck_assert_ptr_null(paced->why_not(&far_of_one_set)); /* its lines wait for each other in any case */
+  ck_assert_str_eq(paced->why_not(&few), "there are few blocks");
+  ck_assert_str_eq(paced->why_not(&far), "its lines come from memory");
+  ck_assert_str_eq(paced->why_not(&near_in_far), "its lines come from memory");
+  ck_assert_ptr_nonnull(strstr(paced->why_not(&dense), "few sets"));
+  m.number[LDG_MODEL_SETS] = 4; /* lines 512 bytes apart are of 8 sets */
+  ck_assert_ptr_nonnull(strstr(paced->why_not(&far), "few sets"));
+  for (int i = 0; i < LDG_MODEL_NAMES; i++) m.number[i] = INT64_C(1) << 52;
+  ck_assert_str_eq(paced->why_not(&column), "there are few blocks"); /* a group is of no more lines than 1024 */
+  ck_assert_ptr_null(paced->why_not(&far_of_one_set));
+  (void)paced->why_not(&longest), (void)paced->cost(&longest);
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* The model may change between the choice of a way and its being made ready: a column then still moves, block by block. */
 START_TEST(columns_outlive_the_model) {
   ldg_model m = ldg_model_builtin(), other = m;
@@ -458,10 +500,7 @@ START_TEST(columns_outlive_the_model) {
   static char src[64 * 4096], dst[64 * 8];
   ldg_job j = { .nest = column };
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_SETS] = 4, other.number[LDG_MODEL_MEET] = 0;
-  const ldg_strategy *paced = NULL;
-  for (int i = 0; i < ldg_plan_strategies(); i++)
-    if (!strcmp(ldg_plan_strategy(i)->name, "paced")) paced = ldg_plan_strategy(i);
-  ck_assert(paced != NULL);
+  const ldg_strategy *paced = strategy_of("paced");
   ldg_model_use(&m);
   ck_assert(paced->why_not(&column) == NULL);
   ldg_model_use(&other);
@@ -585,5 +624,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
-                    copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, copy_between_lengths, copy_between_far_lengths, bigger_streams, entries_are_found, far_entries_are_found, columns_outlive_the_model, copy_part_by_part, round_trip_in_fragments);
+                    copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, copy_between_lengths, copy_between_far_lengths, bigger_streams, entries_are_found, far_entries_are_found, columns_that_go_by_groups, columns_outlive_the_model, copy_part_by_part, round_trip_in_fragments);
 }
