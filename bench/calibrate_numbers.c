@@ -218,7 +218,20 @@ int64_t calibrate_lanes(const bench_pools *p) {
 
 enum { MEETINGS = 5, POWERS = 4, LENGTHS = 2, PAGE = 4096 }; /* columns of 1, 2, 4, 8 sets, a short one and a long one */
 
-/* What a column takes by groups of so many lines a set, by what it takes without: the mean of both lengths. */
+/* What a column takes by `paced`, by what it takes without; 1 where it has too few blocks. */
+static double gain_of(const bench_pools *p, int side, int64_t block, int power, int64_t rows) {
+  const int64_t stride = PAGE >> power;
+  const int64_t src = side == LDG_MODEL_READ ? stride : block, dst = side == LDG_MODEL_READ ? block : stride;
+  const ldg_nest column = { .block = block, .nd = 1, .dim = { { rows, src, dst } }, .once = true }; /* so that it is not only tried */
+  double paced = 1e18, plain = 1e18;
+  ldg_job j;
+  ldg_plan_nest(&j, &column, "paced", NULL);
+  if (strcmp(j.name, "paced")) return 1;
+  for (int k = 0; k < 12; k++) paced = fmin(paced, of_nest(p, &column, "paced")), plain = fmin(plain, of_nest(p, &column, "block"));
+  return paced / plain;
+}
+
+/* By groups of so many lines a set: the mean of both lengths. */
 static double by_groups(const bench_pools *p, int side, int64_t block, int power, int64_t lines) {
   static const int64_t rows[LENGTHS] = { 128, 1024 };
   const ldg_model *before = ldg_model_get();
@@ -226,18 +239,9 @@ static double by_groups(const bench_pools *p, int side, int64_t block, int power
   double times = 1;
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = lines;
   m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 1 << power;
+  m.number[LDG_MODEL_SETS_APART] = 0;
   ldg_model_use(&m);
-  for (int i = 0; i < LENGTHS; i++) {
-    const int64_t stride = PAGE >> power;
-    const int64_t src = side == LDG_MODEL_READ ? stride : block, dst = side == LDG_MODEL_READ ? block : stride;
-    const ldg_nest column = { .block = block, .nd = 1, .dim = { { rows[i], src, dst } }, .once = true }; /* so that groups are not only tried */
-    double paced = 1e18, plain = 1e18;
-    ldg_job j;
-    ldg_plan_nest(&j, &column, "paced", NULL);
-    if (strcmp(j.name, "paced")) continue; /* too few blocks for such groups */
-    for (int k = 0; k < 12; k++) paced = fmin(paced, of_nest(p, &column, "paced")), plain = fmin(plain, of_nest(p, &column, "block"));
-    times *= sqrt(paced / plain);
-  }
+  for (int i = 0; i < LENGTHS; i++) times *= sqrt(gain_of(p, side, block, power, rows[i]));
   ldg_model_use(before);
   return times;
 }
@@ -257,6 +261,22 @@ static int64_t sets_whole(const bench_pools *p, int64_t meet) {
   int power = 0;
   while (meet && power < POWERS && by_groups(p, LDG_MODEL_WRITE, 64, power, meet) < 0.9) power++;
   return power ? 1 << (power - 1) : 0;
+}
+
+/* Of up to how many sets columns gain by blocks that are kept apart: those that reach twice over the second cache, and are read. */
+static int64_t sets_apart(const bench_pools *p) {
+  const ldg_model *before = ldg_model_get();
+  ldg_model m = *before;
+  m.number[LDG_MODEL_SETS] = 0;
+  int64_t sets = 0;
+  for (int power = 1; power < POWERS; power++) {
+    m.number[LDG_MODEL_SETS_APART] = 1 << power;
+    ldg_model_use(&m);
+    const int64_t rows = ldg_min(4 * (int64_t)ldg_model_footprint(LDG_MODEL_L2), p->bytes / 2) / (PAGE >> power);
+    if (sqrt(gain_of(p, LDG_MODEL_READ, 8, power, rows) * gain_of(p, LDG_MODEL_READ, 32, power, rows)) < 0.95) sets = 1 << power;
+  }
+  ldg_model_use(before);
+  return sets;
 }
 
 /* ---- lines asked for ------------------------------------------------------------------------------------------------------ */
@@ -458,6 +478,7 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   lines_to_meet(p, LDG_MODEL_READ, &m->number[LDG_MODEL_MEET], &m->number[LDG_MODEL_SETS]);
   lines_to_meet(p, LDG_MODEL_WRITE, &m->number[LDG_MODEL_MEET_WRITTEN], &m->number[LDG_MODEL_SETS_WRITTEN]);
   m->number[LDG_MODEL_SETS_WHOLE] = sets_whole(p, m->number[LDG_MODEL_MEET_WRITTEN]);
+  m->number[LDG_MODEL_SETS_APART] = sets_apart(p);
   m->number[LDG_MODEL_AHEAD] = lines_ahead(p);
   m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch about 100 bytes each */
   m->number[LDG_MODEL_ALIGN] = is_aligned_better(p);

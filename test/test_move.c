@@ -190,34 +190,6 @@ START_TEST(farthest_columns) {
 }
 END_TEST
 
-/* Columns whose lines meet in 1 to 8 sets of a cache: pages apart, or parts of one, upwards and downwards, alone and in loops; as many lines
- * of a set at once as the model says. */
-START_TEST(columns_of_few_sets) {
-  rng r = rng_of(41);
-  ldg_model m = ldg_model_builtin();
-  int paced = 0;
-  for (int i = 0; i < 96; i++) {
-    const int64_t stride = (INT64_C(512) << rng_in(&r, 0, 4)) * (rng_in(&r, 0, 3) ? rng_in(&r, 1, 3) : -1), n = rng_in(&r, 8, 90);
-    m.number[LDG_MODEL_MEET] = i % 8 ? rng_in(&r, 1, 3) : 0, m.number[LDG_MODEL_MEET_WRITTEN] = i % 7 ? rng_in(&r, 1, 3) : 0;
-    m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 4 + rng_in(&r, 0, 1) * 4, m.number[LDG_MODEL_SETS_WHOLE] = rng_in(&r, 0, 8);
-    ldg_model_use(&m);
-    sample *block = s_contiguous(rng_in(&r, 0, 3) ? INT64_C(1) << rng_in(&r, 0, 6) : rng_in(&r, 1, 70), s_elem(LADING_BYTE));
-    sample *d = s_hvector(n, 1, 1024 * rng_in(&r, 1, 4), s_dup(block)), *s = s_hvector(n, 1, stride, block);
-    check_copy(s, 1, d, 1, &r);
-    sample_free(d);
-    if (i % 3 == 2) s = s_hvector(rng_in(&r, 2, 3), 1, 64 * rng_in(&r, 1, 3), s);
-    const ldg_plan *p;
-    ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
-    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) paced += p->one.job[dir].name && !strcmp(p->one.job[dir].name, "paced");
-    check_moves(s, 1, &r);
-    check_strategies(s, rng_in(&r, 1, 2), &r);
-    sample_free(s);
-  }
-  ck_assert_int_gt(paced, 20);
-  ldg_model_use(NULL);
-}
-END_TEST
-
 START_TEST(interleaved_items) {
   rng r = rng_of(19);
   for (int i = 0; i < share_of(400); i++) {
@@ -451,68 +423,6 @@ START_TEST(far_entries_are_found) {
 }
 END_TEST
 
-static const ldg_strategy *strategy_of(const char *name) {
-  for (int i = 0; i < ldg_plan_strategies(); i++)
-    if (!strcmp(ldg_plan_strategy(i)->name, name)) return ldg_plan_strategy(i);
-  ck_abort_msg("there is no such strategy");
-}
-
-/* Which columns go by groups: those of few sets that have blocks enough and come from a cache, whatever the numbers of a model file are. */
-START_TEST(columns_that_go_by_groups) {
-  const ldg_nest
-    column = { .block = 8, .nd = 1, .dim = { { 64, 4096, 8 } } },
-    written = { .block = 8, .nd = 1, .dim = { { 64, 8, -4096 } } },
-    dense = { .block = 8, .nd = 1, .dim = { { 64, 72, 8 } } },
-    few = { .block = 8, .nd = 1, .dim = { { 8, 4096, 8 } } },
-    far = { .block = 8, .nd = 1, .dim = { { 1 << 20, 512, 8 } } },
-    far_of_one_set = { .block = 8, .nd = 1, .dim = { { 1 << 20, 4096, 8 } } },
-    near_in_far = { .block = 8, .nd = 2, .dim = { { 2048, 512, 8 }, { 1 << 10, 1 << 20, 8 * 2048 } } },
-    interleaved = { .block = 16, .nd = 2, .dim = { { 2048, 2048, 16 * 8 }, { 8, 16, 16 } } },
-    longest = { .block = 64, .nd = 3, .dim = { { INT64_C(1) << 40, INT64_C(1) << 40, INT64_MIN }, { INT64_MAX, 1, 1 }, { INT64_MAX, INT64_MIN, 1 } } };
-  ldg_model m = ldg_model_builtin();
-  m.level[LDG_MODEL_L3] = 32 << 20;
-  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2;
-  m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 8;
-  ldg_model_use(&m);
-  const ldg_strategy *paced = strategy_of("paced");
-  ck_assert_ptr_null(paced->why_not(&column));
-  ck_assert_ptr_null(paced->why_not(&written));
-  ck_assert_ptr_null(paced->why_not(&interleaved));
-  ck_assert_ptr_null(paced->why_not(&far_of_one_set)); /* its lines wait for each other in any case */
-  ck_assert_str_eq(paced->why_not(&few), "there are few blocks");
-  ck_assert_str_eq(paced->why_not(&far), "its lines come from memory");
-  ck_assert_str_eq(paced->why_not(&near_in_far), "its lines come from memory");
-  ck_assert_ptr_nonnull(strstr(paced->why_not(&dense), "few sets"));
-  m.number[LDG_MODEL_SETS] = 4; /* lines 512 bytes apart are of 8 sets */
-  ck_assert_ptr_nonnull(strstr(paced->why_not(&far), "few sets"));
-  for (int i = 0; i < LDG_MODEL_NAMES; i++) m.number[i] = INT64_C(1) << 52;
-  ck_assert_str_eq(paced->why_not(&column), "there are few blocks"); /* a group is of no more lines than 1024 */
-  ck_assert_ptr_null(paced->why_not(&far_of_one_set));
-  (void)paced->why_not(&longest), (void)paced->cost(&longest);
-  ldg_model_use(NULL);
-}
-END_TEST
-
-/* The model may change between the choice of a way and its being made ready: a column then still moves, block by block. */
-START_TEST(columns_outlive_the_model) {
-  ldg_model m = ldg_model_builtin(), other = m;
-  const ldg_nest column = { .block = 8, .nd = 1, .dim = { { 64, 4096, 8 } } };
-  static char src[64 * 4096], dst[64 * 8];
-  ldg_job j = { .nest = column };
-  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_SETS] = 4, other.number[LDG_MODEL_MEET] = 0;
-  const ldg_strategy *paced = strategy_of("paced");
-  ldg_model_use(&m);
-  ck_assert(paced->why_not(&column) == NULL);
-  ldg_model_use(&other);
-  ck_assert(paced->why_not(&column) != NULL);
-  paced->prepare(&j);
-  for (int i = 0; i < 64; i++) memset(src + 4096 * i, i + 1, 8);
-  j.run(&j, src, dst, 0, 64);
-  for (int i = 0; i < 512; i++) ck_assert_int_eq(dst[i], i / 8 + 1);
-  ldg_model_use(NULL);
-}
-END_TEST
-
 /* A list of blocks that have lengths of their own, by itself or as a field, onto rows and back: tiles of whole entries, of which a few are
  * longer than a tile, or are cut where the field of the other side ends. */
 START_TEST(copy_between_list_and_rows) {
@@ -623,6 +533,6 @@ START_TEST(round_trip_in_fragments) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, columns_of_few_sets, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
-                    copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, copy_between_lengths, copy_between_far_lengths, bigger_streams, entries_are_found, far_entries_are_found, columns_that_go_by_groups, columns_outlive_the_model, copy_part_by_part, round_trip_in_fragments);
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
+                    copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, copy_between_lengths, copy_between_far_lengths, bigger_streams, entries_are_found, far_entries_are_found, copy_part_by_part, round_trip_in_fragments);
 }

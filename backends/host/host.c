@@ -143,7 +143,7 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
 static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
 static void paced_prepare(ldg_job *j) {
   const int row = block_row(j->nest.block);
-  ldg_paced_prepare(j, kernels()->block[row].groups, block_kernel(&j->nest, row));
+  ldg_paced_prepare(j, kernels()->block[row].groups, kernels()->block[row].apart, block_kernel(&j->nest, row));
 }
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
@@ -267,7 +267,7 @@ static const ldg_strategy table[] = {
   { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare },
   { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare },
   { "block", "strided loops around a block mover of fixed width", block_why_not, ldg_cost_block, block_prepare },
-  { "paced", "the same, a few at a time where their lines meet in one set of the cache", ldg_paced_why_not, ldg_cost_paced, paced_prepare },
+  { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches", ldg_paced_why_not, ldg_cost_paced, paced_prepare },
   { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, ldg_ahead_cost, ahead_prepare },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },

@@ -103,8 +103,12 @@ LDG_INLINE int64_t ldg_await(const char *at) {
   return x >> 8;
 }
 
-/* What kernels that move a few blocks at a time go by, in job->own: how many, and on which sides a line is waited for. */
-typedef struct ldg_paced { int64_t group; bool reads, writes; } ldg_paced;
+/* Some of a processor's slots, in which it does nothing. */
+#define LDG_IDLE() __asm__ volatile("nop\n\tnop\n\tnop\n\tnop")
+
+/* What kernels of columns go by, in job->own. Groups: how many blocks at a time, and on which sides a line is waited for. Blocks that are kept
+ * apart: by how many times LDG_IDLE. */
+typedef struct ldg_paced { int64_t group; int32_t idle; bool reads, writes; } ldg_paced;
 #define LDG_PACED(job) ((const ldg_paced *)(const void *)(job)->own)
 #define LDG_PACED_MAX 64 /* bytes of such blocks */
 
@@ -116,7 +120,7 @@ typedef struct ldg_block_kernels {
   ldg_run *strided[3][LDG_DENSITIES];                             /* [dims - 1, 3 and more alike][density] */
   ldg_run *list[2][LDG_HOWS];                                     /* [side of the list][how] */
   ldg_run *both[2];                                               /* lists on both sides: [far] */
-  ldg_run *groups;                                                /* the innermost dim, a few blocks at a time; NULL: of more than a line */
+  ldg_run *groups, *apart;                                        /* the innermost dim, a few blocks at a time, or apart; NULL: of more than a line */
 } ldg_block_kernels;
 
 /* The lanes of a register of 16 bytes, L(k) being that of block k. */
@@ -185,20 +189,22 @@ typedef struct ldg_kernels {
 } ldg_kernels;
 
 /* The kernels of a row, by the suffixes of those for a dense destination, and that in lanes, and for a dense source. */
-#define LDG_KERNELS_OF(name, isa, pd, ps, pl, pf, l, a, groups)                                                               \
+#define LDG_KERNELS_OF(name, isa, pd, ps, pl, pf, l, a, paced)                                                                \
   { { { ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1##pd##isa, ldg_k_##name##_copy1##ps##isa, ldg_k_##name##_copy1##pl##isa, ldg_k_##name##_copy1##pf##isa },  \
       { ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2##pd##isa, ldg_k_##name##_copy2##ps##isa, ldg_k_##name##_copy2##pl##isa, ldg_k_##name##_copy2##pf##isa },  \
       { ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn##pd##isa, ldg_k_##name##_copyn##ps##isa, ldg_k_##name##_copyn##pl##isa, ldg_k_##name##_copyn##pf##isa } }, \
     { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa, ldg_k_##name##_src4##l##isa, ldg_k_##name##_srcf##l##isa, ldg_k_##name##_src##a##isa }, \
       { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa, ldg_k_##name##_dst4_##isa, ldg_k_##name##_dstf_##isa, ldg_k_##name##_dst##a##isa } }, \
-    { ldg_k_##name##_both_##isa, ldg_k_##name##_bothf_##isa }, groups }
-#define LDG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pd_, _pf_, _, a_, ldg_k_##name##_groups_##isa)
-#define LDG_NARROW_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pl_, _pf_, l_, a_, ldg_k_##name##_groups_##isa)
+    { ldg_k_##name##_both_##isa, ldg_k_##name##_bothf_##isa }, LDG_ROW_##paced(name, isa) }
+#define LDG_ROW_PACED(name, isa) ldg_k_##name##_groups_##isa, ldg_k_##name##_apart_##isa
+#define LDG_ROW_NOT(name, isa) NULL, NULL
+#define LDG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pd_, _pf_, _, a_, PACED)
+#define LDG_NARROW_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pl_, _pf_, l_, a_, PACED)
 #define LDG_WIDE_BLOCK_KERNELS(name, isa) /* it does not matter that a side is dense */ \
-  LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _, a_, ldg_k_##name##_groups_##isa)
-#define LDG_LINES_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _, a_, NULL)
-#define LDG_LOOP_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _, f_, NULL)
-#define LDG_LONG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _, _, f_, NULL)
+  LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _, a_, PACED)
+#define LDG_LINES_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _, a_, NOT)
+#define LDG_LOOP_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _, f_, NOT)
+#define LDG_LONG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _, _, f_, NOT)
 
 /* Reductions. Dense runs are made for some levels; single elements gain nothing from a level, so all levels share them. */
 typedef struct ldg_ops { const char *isa; ldg_op row[LDG_OP_ROWS]; } ldg_ops;

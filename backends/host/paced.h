@@ -9,7 +9,7 @@ const char *ldg_paced_why_not(const ldg_nest *n);
 /* Blocks that may be on their way at once, where the lines of a side with that stride meet; 0: any number. */
 int64_t ldg_paced_read(int64_t block, int64_t stride);
 int64_t ldg_paced_written(int64_t block, int64_t stride);
-/* `groups` is the kernel of the innermost dim of job->nest, `plain` that of all of it. */
-void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *plain);
+/* `groups` and `apart` are kernels of the innermost dim of job->nest, `plain` is that of all of it. */
+void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain);
 
 #endif

@@ -10,6 +10,7 @@ enum {
   BETWEEN = 16,      /* such calls of a thread, in the mean, between two that are timed */
   EARLY = 8,         /* calls of a job that are all timed */
   SLOWLY = 8,        /* slower calls that it takes until most of that is believed */
+  OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one is of the kernel that seems slower */
   MARGIN = 16        /* of the time of the plain kernel, what the other one has to gain */
 };
 
@@ -17,6 +18,7 @@ typedef struct trial {
   ldg_run *run[2];          /* plain, and the other one */
   int32_t few, many, lines; /* iterations of the outermost dim: fewer are not timed, so many count as MANY lines; lines of one */
   _Atomic int which;        /* of both is run; of the first calls, the likely one */
+  _Atomic bool was_run;     /* the slower one was, untimed: its next call is timed */
   _Atomic unsigned timed;   /* calls */
   _Atomic uint64_t pace[2]; /* 1/1024 ticks for such an iteration; 0: not known. All of them are racy: who is lost was only timed in vain */
 } trial;
@@ -50,12 +52,28 @@ static bool is_early(const trial *a) { return atomic_load_explicit(&a->timed, me
 static bool is_turn(const trial *a, int64_t n) { return (turn.until -= n < a->many ? (int)n * a->lines : MANY) < 0; }
 
 /* What a job's first call finds is never as it will be: pages are new, lines far. So the likely kernel has that one, the other the next four,
- * and the likely one three again. From then on the other one has a turn of four: it must not be forgotten. */
-static bool is_of_other(unsigned call) { return call < EARLY ? call >= 1 && call <= EARLY / 2 : call % 4 == 0; }
+ * and the likely one three again. From then on the other one has a turn of four, or of 32 if it takes half as long again: it must not be forgotten,
+ * but some columns take four times as long, and a tenth of all time would go there. */
+static bool is_of_other(const trial *a, unsigned call, int best) {
+  if (call < EARLY) return call >= 1 && call <= EARLY / 2;
+  const uint64_t is = atomic_load_explicit(&a->pace[best], memory_order_relaxed), other = atomic_load_explicit(&a->pace[!best], memory_order_relaxed);
+  return call % (other > is + is / 2 ? SELDOM : OFTEN) == 0;
+}
+
+/* A call finds in the caches what the one before left there, which was another kernel (columns of 32 bytes, 1 KiB apart, by blocks that are kept apart:
+ * the first call takes as long as the plain ones before, those after it a quarter less). So it is the second call in a row that is timed, if no other
+ * job comes in between. */
+static bool is_first(trial *a) {
+  const bool was = atomic_load_explicit(&a->was_run, memory_order_relaxed);
+  atomic_store_explicit(&a->was_run, !was, memory_order_relaxed);
+  return !was;
+}
 
 static __attribute__((noinline)) int run_timed(const ldg_job *j, trial *a, const char *src, char *dst, int64_t i0, int64_t n) {
+  const unsigned seen = atomic_load_explicit(&a->timed, memory_order_relaxed);
+  const int best = atomic_load_explicit(&a->which, memory_order_relaxed), which = is_of_other(a, seen, best) ? !best : best;
+  if (which != best && seen >= EARLY && is_first(a)) return a->run[which](j, src, dst, i0, n); /* the turn stays */
   const unsigned call = atomic_fetch_add_explicit(&a->timed, 1, memory_order_relaxed);
-  const int best = atomic_load_explicit(&a->which, memory_order_relaxed), which = is_of_other(call) ? !best : best;
   if (turn.until < 0) turn.until = some_lines();
   const uint64_t start = ldg_cpu_ticks();
   a->run[which](j, src, dst, i0, n);
@@ -83,6 +101,6 @@ void ldg_trial_prepare(ldg_job *j, ldg_run *plain, ldg_run *other, bool other_is
   trial *a = trial_of(j);
   const int32_t lines = lines_each(&j->nest);
   *a = (trial){ .run = { plain, other }, .few = LDG_TRIAL_LEAST / (int32_t)ldg_min(lines, LDG_TRIAL_LEAST), .many = MANY / lines, .lines = lines };
-  atomic_init(&a->which, other_is_likely), atomic_init(&a->timed, 0), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
+  atomic_init(&a->which, other_is_likely), atomic_init(&a->was_run, false), atomic_init(&a->timed, 0), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
   j->run = !j->nest.once && ldg_cpu_ticks() ? run : a->run[other_is_likely];
 }
