@@ -5,6 +5,7 @@
 #include "base_cpu.h"
 #include "cost.h"
 #include "paced.h"
+#include "trial.h"
 #include "shuffle.h"
 
 #include <stdlib.h>
@@ -103,12 +104,15 @@ static void transpose_prepare(ldg_job *j) {
 }
 
 /* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches. */
-static int long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static int long_by(const ldg_job *j, ldg_run *near, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_long *l = (const ldg_long *)(const void *)j->own;
   int64_t all;
-  if (!__builtin_mul_overflow(l->each, n, &all) && all < l->stream) return l->near(j, src, dst, i0, n);
+  if (!__builtin_mul_overflow(l->each, n, &all) && all < l->stream) return near(j, src, dst, i0, n);
   l->far(j, src, dst, i0, n), LDG_STREAM_FENCE();
   return LADING_OK;
+}
+static int long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  return long_by(j, ((const ldg_long *)(const void *)j->own)->near, src, dst, i0, n);
 }
 enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1, ROW_AS_IS = ROW_LOOP - 1 };
 _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blocks go by fits into a job");
@@ -140,7 +144,27 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   l->near = kernel(n, n->block >= libc_of(n) ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
   j->run = long_run;
 }
-static void block_prepare(ldg_job *j) { prepare_blocks(j, block_kernel); }
+/* Long blocks that are moved 64 bytes after the other, or by the C library, are the fastest in the caches; out of them it is four registers that are
+ * loaded before they are stored, since then more lines are asked for at once. Calls find out. */
+typedef struct tried { ldg_long long_; ldg_run *by_four; } tried;
+_Static_assert(sizeof(tried) <= LDG_TRIAL_OWN, "a trial leaves it room");
+static int run_by_four(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  const tried *t = (const tried *)(const void *)j->own;
+  return long_by(j, t->by_four, src, dst, i0, n);
+}
+static bool are_few_lines(const ldg_nest *n) {
+  double bytes = (double)n->block;
+  for (int k = 0; k < n->nd; k++) bytes *= (double)n->dim[k].n;
+  return bytes < 64 * LDG_TRIAL_LEAST;
+}
+static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
+  prepare_blocks(j, kernel);
+  if (j->run != long_run || to_aligned() || are_few_lines(&j->nest)) return;
+  ((tried *)(void *)j->own)->by_four = kernel(&j->nest, ROW_LOOP);
+  ldg_trial_prepare(j, long_run, run_by_four, false);
+}
+static void block_plainly(ldg_job *j) { prepare_blocks(j, block_kernel); }
+static void block_prepare(ldg_job *j) { try_blocks(j, block_kernel); }
 static void paced_prepare(ldg_job *j) {
   const int row = block_row(j->nest.block);
   ldg_paced_prepare(j, kernels()->block[row].groups, kernels()->block[row].apart, block_kernel(&j->nest, row));
@@ -155,14 +179,15 @@ static const char *list_why_not(const ldg_nest *n) {
   if (only_listed(n)) return only_listed(n);
   return n->psum ? "the blocks differ in length" : NULL;
 }
-static void list_prepare(ldg_job *j) { long_of(j), prepare_blocks(j, list_kernel); }
+static void list_plainly(ldg_job *j) { long_of(j), prepare_blocks(j, list_kernel); }
+static void list_prepare(ldg_job *j) { long_of(j), try_blocks(j, list_kernel); }
 
 static void ahead_prepare(ldg_job *j) {
   const ldg_nest *n = &j->nest;
   const int row = block_row(n->block);
   const ldg_block_kernels *k = &kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
   ldg_job plain = *j;
-  (n->at ? list_prepare : block_prepare)(&plain);
+  (n->at ? list_plainly : block_plainly)(&plain);
   ldg_ahead_prepare(j, &plain, n->at ? k->list[n->list == LDG_LIST_DST][LDG_ASKING4] : k->strided[ldg_min(n->nd, 3) - 1][LDG_ASKING]);
 }
 
@@ -175,7 +200,7 @@ static void prepare_varlist(ldg_job *j, int which) {
   ldg_long *l = long_of(j);
   for (int64_t i = 0; i < n->dim[0].n; i++) l->each = ldg_max(l->each, n->psum[i + 1] - n->psum[i]);
   l->libc = libc_of(n);
-  j->run = kernels()->varlist[which];
+  j->run = kernels()->varlist[to_aligned() ? LDG_ALIGNED : LDG_AS_IS][which];
 }
 static void varlist_prepare(ldg_job *j) { prepare_varlist(j, j->nest.list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC); }
 
@@ -227,7 +252,7 @@ static void shuffle_prepare(ldg_job *j) {
   j->run = is_once(&j->nest, w) ? kernels()->once : kernels()->shuffle[shuffle_lanes()];
   if (!j->nest.at) return;
   ldg_job part = *j;
-  (j->nest.psum ? varlist_prepare : list_prepare)(&part);
+  (j->nest.psum ? varlist_prepare : list_plainly)(&part);
   memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run;
 }
 
@@ -259,7 +284,7 @@ static void window_prepare(ldg_job *j) {
   window_of(&j->nest, w);
   j->run = kernels()->window;
   if (j->nest.at) part.nest.nd = 1;
-  (!j->nest.at ? block_prepare : j->nest.psum ? varlist_prepare : list_prepare)(&part);
+  (!j->nest.at ? block_plainly : j->nest.psum ? varlist_prepare : list_plainly)(&part);
   memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run, w->few = few_of(&j->nest, w);
 }
 

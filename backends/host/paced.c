@@ -43,8 +43,9 @@ int64_t ldg_paced_written(int64_t block, int64_t stride) {
   return sets_of(stride, few_written(block)) * meet_by(LDG_MODEL_MEET_WRITTEN);
 }
 
-/* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; the bytes that it reaches over. */
-typedef struct flank { int64_t sets, group; double reach; } flank;
+/* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; else LDG_IDLE between blocks so many times; and
+ * whether its lines come from so far that groups lose. */
+typedef struct flank { int64_t sets, group; int32_t idle; bool far; } flank;
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
 static double reach_of(const ldg_nest *n, int side) {
@@ -53,21 +54,40 @@ static double reach_of(const ldg_nest *n, int side) {
   return all;
 }
 
-/* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
- * lines that are on their way drive each other out of that one, too: then they should be few at any time, which takes no wait, but only some slots in
- * which nothing is done (8 bytes, 2048 blocks: 1 KiB apart 1.4 ns a block, with 8 slots 1.2; 2 KiB apart 1.6 and 1.4, with 16 slots 1.3; Zen 5). */
-static flank flank_of(const ldg_nest *n, int side) {
-  const int64_t stride = stride_of(&n->dim[0], side), few = side == LDG_MODEL_READ ? few_read(n->block) : few_written(n->block);
-  const flank f = { sets_of(stride, few), side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride), reach_of(n, side) };
-  if (f.group) return f;
-  const bool is_more = n->block <= LDG_PACED_MAX && f.reach > ldg_model_footprint(LDG_MODEL_L2);
-  return (flank){ is_more ? sets_of(stride, sets_by(LDG_MODEL_SETS_APART)) : 0, 0, f.reach };
-}
-
 /* Lines from memory take so long that as many as possible should be on their way; those of one set wait in any case. Of a cache that is indexed
  * by addresses a column has as large a part as its lines are of what lies between them: so what counts is how far it reaches. 8 bytes, 1 KiB
  * apart: by groups 0.65 of the time for a reach of 16 MiB, 1 for 32, 1.5 for 64 (Zen 4); 512 bytes apart 0.4 for 16 MiB, 1 for 64 (Zen 5). */
-static bool is_far(flank f) { return f.sets > 1 && f.reach > ldg_model_footprint(LDG_MODEL_L3); }
+static flank by_groups(const ldg_nest *n, int side) {
+  const int64_t stride = stride_of(&n->dim[0], side);
+  const int64_t sets = sets_of(stride, side == LDG_MODEL_READ ? few_read(n->block) : few_written(n->block));
+  const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
+  return group ? (flank){ sets, group, 0, sets > 1 && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L3) } : (flank){ 0 };
+}
+
+/* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
+ * lines that are on their way drive each other out of that one, too: then they should be few at any time, which takes no wait, but only some slots in
+ * which nothing is done (8 bytes, 1024 blocks 2 KiB apart: 1.65 ns a block, by 8 slots 1.1; Zen 5). As much as they wait the longest for: a line of
+ * every fourth set, or of every one. */
+static flank kept_apart(const ldg_nest *n, int side) {
+  const bool is_more = n->block <= LDG_PACED_MAX && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
+  const int64_t sets = is_more ? sets_of(stride_of(&n->dim[0], side), sets_by(LDG_MODEL_SETS_APART)) : 0;
+  return (flank){ sets, 0, sets == 1 ? 4 : sets == 2 ? 2 : sets ? 1 : 0, sets > 1 && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L3) };
+}
+
+/* A few bytes of lines that come from memory, each from another place: stores wait for them one after the other, and some lines wait less for each other
+ * (8 bytes, 131072 blocks 1 KiB apart: 5.9 ns a block, by 64 slots 5.2; 8192, 4099 bytes apart: 2.9 and 2.65; Zen 5). */
+enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16 };
+static bool is_far_written(const ldg_nest *n) {
+  const int64_t stride = n->dim[0].dst;
+  return sets_by(LDG_MODEL_SETS_APART) && n->block <= FAR_BLOCK && (stride >= FAR_STRIDE || stride <= -FAR_STRIDE) &&
+         reach_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
+}
+
+static flank flank_of(const ldg_nest *n, int side) {
+  if (side == LDG_MODEL_WRITE && is_far_written(n)) return (flank){ SETS_MOST, 0, FAR_IDLE, false };
+  const flank f = by_groups(n, side);
+  return f.group ? f : kept_apart(n, side);
+}
 
 /* Blocks in a group, of both sides; 0: none is waited for. */
 static int64_t group_of(flank r, flank w) { return r.group && w.group ? ldg_min(r.group, w.group) : r.group + w.group; }
@@ -77,7 +97,7 @@ const char *ldg_paced_why_not(const ldg_nest *n) {
   const flank r = flank_of(n, LDG_MODEL_READ), w = flank_of(n, LDG_MODEL_WRITE);
   if (!r.sets && !w.sets) return "its lines do not meet in few sets of the cache, or this machine does not mind";
   if (n->dim[0].n < 4 * group_of(r, w) || n->dim[0].n <= WAYS * ldg_max(r.sets, w.sets)) return "there are few blocks";
-  return is_far(r) || is_far(w) ? "its lines come from memory" : NULL;
+  return r.far || w.far ? "its lines come from memory" : NULL;
 }
 
 /* n iterations of dim k. */
@@ -93,15 +113,9 @@ static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t
   return LADING_OK;
 }
 
-/* A line of every fourth set at a time, or of every one. */
-static int32_t idle_of(flank r, flank w) {
-  const int64_t sets = r.sets && w.sets ? ldg_min(r.sets, w.sets) : r.sets + w.sets;
-  return sets == 1 ? 4 : sets == 2 ? 2 : 1;
-}
-
 void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain) {
   const flank r = flank_of(&j->nest, LDG_MODEL_READ), w = flank_of(&j->nest, LDG_MODEL_WRITE);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
-  *(paced *)(void *)j->own = (paced){ { group, idle_of(r, w), r.group != 0, w.group != 0 }, group ? groups : apart };
+  *(paced *)(void *)j->own = (paced){ { group, ldg_max(r.idle, w.idle), r.group != 0, w.group != 0 }, group ? groups : apart };
   ldg_trial_prepare(j, plain, run, true);
 }

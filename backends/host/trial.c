@@ -11,7 +11,7 @@ enum {
   EARLY = 8,         /* calls of a job that are all timed */
   SLOWLY = 8,        /* slower calls that it takes until most of that is believed */
   OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one is of the kernel that seems slower */
-  MARGIN = 16        /* of the time of the plain kernel, what the other one has to gain */
+  MARGIN = 32        /* of the time of the plain kernel, what the other one has to gain */
 };
 
 typedef struct trial {
@@ -35,7 +35,7 @@ static void settle(_Atomic uint64_t *pace, uint64_t now) {
   atomic_store_explicit(pace, is, memory_order_relaxed);
 }
 
-/* The other one has to be faster by a sixteenth: of two that take as long as each other one stays, the one that does less. */
+/* The other one has to be faster by a thirty-second part: of two that take as long as each other one stays, the one that does less. */
 static void decide(trial *a) {
   const uint64_t plain = atomic_load_explicit(&a->pace[0], memory_order_relaxed), other = atomic_load_explicit(&a->pace[1], memory_order_relaxed);
   if (plain && other) atomic_store_explicit(&a->which, other < plain - plain / MARGIN, memory_order_relaxed);
