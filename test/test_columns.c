@@ -82,6 +82,29 @@ START_TEST(columns_that_go_by_groups) {
 }
 END_TEST
 
+/* Blocks long enough that a call tries two kernels, strided and listed, in a few more lines than that takes, both ways; both kernels have a turn in the
+ * first calls. */
+START_TEST(long_blocks_are_tried) {
+  rng r = rng_of(43);
+  ldg_model m = ldg_model_builtin();
+  m.number[LDG_MODEL_ALIGN] = 0, m.number[LDG_MODEL_LIBC] = m.number[LDG_MODEL_STREAM] = INT64_MAX, m.number[LDG_MODEL_AHEAD] = 0;
+  for (int i = 0; i < 12; i++) {
+    m.number[LDG_MODEL_LIBC_ROWS] = i % 3 ? INT64_MAX : 300, m.number[LDG_MODEL_STREAM] = i % 5 ? INT64_MAX : 20000;
+    ldg_model_use(&m);
+    const int64_t len = rng_in(&r, 257, 900), n = 16384 / len + 2, step = len + rng_in(&r, 1, 300);
+    int64_t at[80];
+    for (int64_t k = 0; k < n; k++) at[k] = (n - k) * step + rng_in(&r, 0, 1);
+    sample *block = s_contiguous(len, s_elem(LADING_BYTE)), *s = i % 2 ? s_hindexed_block(n, 1, at, block) : s_hvector(n, 1, step, block);
+    const ldg_plan *p;
+    ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
+    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) ck_assert_str_eq(p->one.job[dir].name, i % 2 ? "list" : "block");
+    for (int calls = 0; calls < 6; calls++) check_moves(s, 1, &r);
+    sample_free(s);
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* The model may change between the choice of a way and its being made ready: a column then still moves, block by block. */
 START_TEST(columns_outlive_the_model) {
   ldg_model m = ldg_model_builtin(), other = m;
@@ -103,5 +126,5 @@ START_TEST(columns_outlive_the_model) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, columns_outlive_the_model);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, columns_outlive_the_model);
 }
