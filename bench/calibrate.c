@@ -75,7 +75,7 @@ static int64_t stride_of(int class, int64_t b) {
 }
 
 static bool strided_job(ldg_job *j, int side, int64_t b, int64_t stride, int64_t n) {
-  ldg_nest nest = { .block = b, .nd = 1, .dim = { { n, stride, b } } };
+  ldg_nest nest = { .block = b, .nd = 1, .dim = { { n, stride, b } }, .once = true }; /* one kernel, and not the better one of two that are tried */
   if (side == LDG_MODEL_WRITE) nest = ldg_nest_swapped(nest);
   return ldg_plan_nest(j, &nest, "block", NULL) && !strcmp(j->name, "block");
 }
@@ -122,7 +122,7 @@ static list list_of(int64_t n, int64_t slots, int64_t step) {
 static void list_free(list *l) { ldg_free(l->at), ldg_free(l->at4); }
 
 static double list_ns(const bench_pools *p, const list *l, int side, int64_t b, bool is_cold) {
-  ldg_nest nest = { .block = b, .nd = 1, .dim = { { l->n, 0, b } }, .at = l->at, .at4 = l->at4, .span = l->span };
+  ldg_nest nest = { .block = b, .nd = 1, .dim = { { l->n, 0, b } }, .at = l->at, .at4 = l->at4, .span = l->span, .once = true };
   if (side == LDG_MODEL_WRITE) nest = ldg_nest_swapped(nest);
   const bool reads = side == LDG_MODEL_READ;
   ldg_job j;

@@ -63,7 +63,7 @@ def source(isa):
         out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail, WIDE=int(lo > WIDE), NARROW=int(lo in LANES), **lanes)
     for w in TRANSPOSES:
         out += row("transpose.inc", isa, NAME=f"t{w}", W=w)
-    out += row("varlist.inc", isa, NAME="var", DENSE="dense") + row("varlist.inc", isa, NAME="var_as_is", DENSE="dense_as_is")
+    out += row("varlist.inc", isa, NAME="var")
     out += "".join(row("shuffle.inc", isa, **params) for params in SHUFFLES.get(isa, []))
     if isa in WINDOWS:
         out += row("window.inc", isa) + f"_Static_assert(LDG_WINDOW == {WINDOWS[isa]}, \"table.py and window.h agree\");\n"
@@ -74,8 +74,7 @@ def source(isa):
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     window = f"ldg_k_window_{isa}, {WINDOWS[isa]}" if isa in WINDOWS else "NULL, 0"
     once = next((f"ldg_k_{params['NAME']}_once_{isa}" for params in SHUFFLES.get(isa, []) if params["LANE"] == 1), "NULL")
-    lists = ", ".join(f"{{ ldg_k_{var}_src_{isa}, ldg_k_{var}_dst_{isa}, ldg_k_{var}_both_{isa} }}" for var in ("var", "var_as_is"))
-    return out + f"  {{ {lists} }},\n  {{ {shuffles} }}, {once},\n  {window}\n}};\n"
+    return out + f"  {{ ldg_k_var_src_{isa}, ldg_k_var_dst_{isa}, ldg_k_var_both_{isa} }},\n  {{ {shuffles} }}, {once},\n  {window}\n}};\n"
 
 
 def op_source(isa):

@@ -2,6 +2,7 @@
 #include "random_types.h"
 #include "sides.h"
 #include "api.h"
+#include "base_cpu.h"
 #include "base_model.h"
 #include "plan.h"
 
@@ -16,6 +17,7 @@ START_TEST(columns_of_few_sets) {
     m.number[LDG_MODEL_MEET] = i % 8 ? rng_in(&r, 1, 3) : 0, m.number[LDG_MODEL_MEET_WRITTEN] = i % 7 ? rng_in(&r, 1, 3) : 0;
     m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 4 + rng_in(&r, 0, 1) * 4, m.number[LDG_MODEL_SETS_WHOLE] = rng_in(&r, 0, 8);
     m.number[LDG_MODEL_SETS_APART] = i % 3 ? 8 : 0, m.level[LDG_MODEL_L2] = 4096; /* those that go by no groups are kept apart */
+    m.level[LDG_MODEL_L3] = i % 2 ? m.level[LDG_MODEL_MEMORY] / 2 : 8192;
     ldg_model_use(&m);
     sample *block = s_contiguous(rng_in(&r, 0, 3) ? INT64_C(1) << rng_in(&r, 0, 6) : rng_in(&r, 1, 70), s_elem(LADING_BYTE));
     sample *d = s_hvector(n, 1, 1024 * rng_in(&r, 1, 4), s_dup(block)), *s = s_hvector(n, 1, stride, block);
@@ -74,6 +76,11 @@ START_TEST(columns_that_go_by_groups) {
   ck_assert_str_eq(paced->why_not(&far), "its lines come from memory");
   ck_assert_ptr_null(paced->why_not(&beyond));
   ck_assert_ptr_nonnull(strstr(paced->why_not(&within), "few sets"));
+  const ldg_nest to_memory = { .block = 8, .nd = 1, .dim = { { 1 << 17, 8, 1032 } } }, few_lines = { .block = 8, .nd = 1, .dim = { { 4096, 8, 1 << 20 | 64 } } },
+    wide = { .block = 24, .nd = 1, .dim = { { 1 << 17, 24, 1032 } } };
+  ck_assert_ptr_null(paced->why_not(&to_memory)); /* of any number of sets */
+  ck_assert_ptr_nonnull(strstr(paced->why_not(&few_lines), "few sets"));
+  ck_assert_ptr_nonnull(strstr(paced->why_not(&wide), "few sets"));
   for (int i = 0; i < LDG_MODEL_NAMES; i++) m.number[i] = INT64_C(1) << 52;
   ck_assert_str_eq(paced->why_not(&column), "there are few blocks"); /* a group is of no more lines than 1024 */
   ck_assert_ptr_null(paced->why_not(&far_of_one_set));
@@ -89,7 +96,7 @@ START_TEST(long_blocks_are_tried) {
   ldg_model m = ldg_model_builtin();
   m.number[LDG_MODEL_ALIGN] = 0, m.number[LDG_MODEL_LIBC] = m.number[LDG_MODEL_STREAM] = INT64_MAX, m.number[LDG_MODEL_AHEAD] = 0;
   for (int i = 0; i < 12; i++) {
-    m.number[LDG_MODEL_LIBC_ROWS] = i % 3 ? INT64_MAX : 300, m.number[LDG_MODEL_STREAM] = i % 5 ? INT64_MAX : 20000;
+    m.number[LDG_MODEL_LIBC_ROWS] = i % 3 ? INT64_MAX : 300, m.number[LDG_MODEL_STREAM] = i % 5 ? INT64_MAX : 17500;
     ldg_model_use(&m);
     const int64_t len = rng_in(&r, 257, 900), n = 16384 / len + 2, step = len + rng_in(&r, 1, 300);
     int64_t at[80];
@@ -98,6 +105,10 @@ START_TEST(long_blocks_are_tried) {
     const ldg_plan *p;
     ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
     for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) ck_assert_str_eq(p->one.job[dir].name, i % 2 ? "list" : "block");
+    ldg_nest once = p->one.job[LDG_PACK].nest;
+    ldg_job plain;
+    once.once = true, ldg_plan_nest(&plain, &once, p->one.job[LDG_PACK].name, NULL);
+    if (ldg_cpu_ticks() && len * n < m.number[LDG_MODEL_STREAM]) ck_assert(p->one.job[LDG_PACK].run != plain.run); /* it is the trial's */
     for (int calls = 0; calls < 6; calls++) check_moves(s, 1, &r);
     sample_free(s);
   }

@@ -108,6 +108,7 @@ static void settle_distance(const ldg_nest *n, ldg_asked *a) {
   else a->ahead = n->at ? (int64_t)many : (int64_t)(many * (uint64_t)stride_of(&n->dim[by_rows], side));
 }
 
+_Static_assert(sizeof(ldg_asked) <= LDG_TRIAL_OWN, "a trial leaves it room");
 void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
   ldg_asked *a = (ldg_asked *)(void *)j->own;
   memcpy(&a->long_, plain->own, sizeof a->long_), settle_distance(&j->nest, a);

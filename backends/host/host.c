@@ -51,12 +51,15 @@ static ldg_long *long_of(ldg_job *j) {
   *l = (ldg_long){ .libc = ldg_model_count(LDG_MODEL_LIBC), .stream = ldg_model_count(LDG_MODEL_STREAM), .ahead = ldg_model_count(LDG_MODEL_PREFETCH) };
   return l;
 }
+static double bytes_of(const ldg_nest *n) {
+  double bytes = n->psum ? (double)n->psum[n->dim[0].n] - (double)n->psum[0] : (double)n->block;
+  for (int k = n->psum ? 1 : 0; k < n->nd; k++) bytes *= (double)n->dim[k].n;
+  return bytes;
+}
 /* Of more than the first cache holds, the C library may be better from shorter blocks on. */
 static int64_t libc_of(const ldg_nest *n) {
   const int64_t run = ldg_model_count(LDG_MODEL_LIBC), row = ldg_model_count(LDG_MODEL_LIBC_ROWS);
-  double bytes = n->psum ? (double)n->psum[n->dim[0].n] - (double)n->psum[0] : (double)n->block;
-  for (int k = n->psum ? 1 : 0; k < n->nd; k++) bytes *= (double)n->dim[k].n;
-  return bytes > ldg_model_footprint(LDG_MODEL_L1) ? ldg_min(run, row) : run;
+  return bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1) ? ldg_min(run, row) : run;
 }
 static bool to_aligned(void) { return ldg_model_count(LDG_MODEL_ALIGN) != 0; }
 /* What the first cache holds takes longer when it is asked for. */
@@ -152,14 +155,10 @@ static int run_by_four(const ldg_job *j, const char *src, char *dst, int64_t i0,
   const tried *t = (const tried *)(const void *)j->own;
   return long_by(j, t->by_four, src, dst, i0, n);
 }
-static bool are_few_lines(const ldg_nest *n) {
-  double bytes = (double)n->block;
-  for (int k = 0; k < n->nd; k++) bytes *= (double)n->dim[k].n;
-  return bytes < 64 * LDG_TRIAL_LEAST;
-}
 static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
+  const double lines = bytes_of(&j->nest) / 64;
   prepare_blocks(j, kernel);
-  if (j->run != long_run || to_aligned() || are_few_lines(&j->nest)) return;
+  if (j->run != long_run || to_aligned() || lines < LDG_TRIAL_LEAST || 64 * lines >= (double)ldg_model_count(LDG_MODEL_STREAM)) return;
   ((tried *)(void *)j->own)->by_four = kernel(&j->nest, ROW_LOOP);
   ldg_trial_prepare(j, long_run, run_by_four, false);
 }
@@ -200,7 +199,7 @@ static void prepare_varlist(ldg_job *j, int which) {
   ldg_long *l = long_of(j);
   for (int64_t i = 0; i < n->dim[0].n; i++) l->each = ldg_max(l->each, n->psum[i + 1] - n->psum[i]);
   l->libc = libc_of(n);
-  j->run = kernels()->varlist[to_aligned() ? LDG_ALIGNED : LDG_AS_IS][which];
+  j->run = kernels()->varlist[which];
 }
 static void varlist_prepare(ldg_job *j) { prepare_varlist(j, j->nest.list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC); }
 

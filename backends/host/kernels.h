@@ -181,7 +181,7 @@ typedef struct ldg_kernels {
   ldg_run *dense[LDG_DENSES];                                     /* long runs to aligned places, and as they come */
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS];
-  ldg_run *varlist[LDG_DENSES][LDG_VARS];                         /* [how long blocks are stored][sides that are listed] */
+  ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed] */
   ldg_run *shuffle[LDG_LANES];                                    /* NULL: not at this level */
   ldg_run *once;                                                  /* a list in a window of 32 bytes; with lanes of 1 byte */
   ldg_run *window;                                                /* NULL: not at this level */

@@ -1,4 +1,6 @@
-/* A first-level cache finds a line's set by its place in a page. Of a column with a power of two between its blocks all lines are of few
+/* Columns whose lines are slower the more of them are on their way at once, and what is done about that: groups, and idle slots.
+ *
+ * A first-level cache finds a line's set by its place in a page. Of a column with a power of two between its blocks all lines are of few
  * sets, and a processor that has more of them on their way than a set has ways lets them drive each other out before they were used, or
  * waits for a way. Here a group of them has to be there before the next one is asked for: its place is made to depend on what was read. Lines that
  * come from memory would come sooner if more were on their way, so that is tried (trial.h). */
@@ -57,35 +59,38 @@ static double reach_of(const ldg_nest *n, int side) {
 /* Lines from memory take so long that as many as possible should be on their way; those of one set wait in any case. Of a cache that is indexed
  * by addresses a column has as large a part as its lines are of what lies between them: so what counts is how far it reaches. 8 bytes, 1 KiB
  * apart: by groups 0.65 of the time for a reach of 16 MiB, 1 for 32, 1.5 for 64 (Zen 4); 512 bytes apart 0.4 for 16 MiB, 1 for 64 (Zen 5). */
+static bool is_far(const ldg_nest *n, int side, int64_t sets) { return sets > 1 && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L3); }
 static flank by_groups(const ldg_nest *n, int side) {
   const int64_t stride = stride_of(&n->dim[0], side);
   const int64_t sets = sets_of(stride, side == LDG_MODEL_READ ? few_read(n->block) : few_written(n->block));
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
-  return group ? (flank){ sets, group, 0, sets > 1 && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L3) } : (flank){ 0 };
+  return group ? (flank){ sets, group, 0, is_far(n, side, sets) } : (flank){ 0 };
 }
 
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
  * lines that are on their way drive each other out of that one, too: then they should be few at any time, which takes no wait, but only some slots in
- * which nothing is done (8 bytes, 1024 blocks 2 KiB apart: 1.65 ns a block, by 8 slots 1.1; Zen 5). As much as they wait the longest for: a line of
- * every fourth set, or of every one. */
+ * which nothing is done, the more the fewer sets there are (8 bytes, 1024 blocks 2 KiB apart: 1.65 ns a block, by 8 slots 1.1; Zen 5). */
 static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LDG_PACED_MAX && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   const int64_t sets = is_more ? sets_of(stride_of(&n->dim[0], side), sets_by(LDG_MODEL_SETS_APART)) : 0;
-  return (flank){ sets, 0, sets == 1 ? 4 : sets == 2 ? 2 : sets ? 1 : 0, sets > 1 && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L3) };
+  return (flank){ sets, 0, sets == 1 ? 4 : sets == 2 ? 2 : sets ? 1 : 0, is_far(n, side, sets) };
 }
 
-/* A few bytes of lines that come from memory, each from another place: stores wait for them one after the other, and some lines wait less for each other
- * (8 bytes, 131072 blocks 1 KiB apart: 5.9 ns a block, by 64 slots 5.2; 8192, 4099 bytes apart: 2.9 and 2.65; Zen 5). */
-enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16 };
+/* A few bytes of more lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other, and some
+ * wait less for each other (8 bytes, 131072 blocks 1 KiB apart: 5.9 ns a block, by 64 slots 5.2; Zen 5). Only calls find out. */
+enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16, LINE = 64 };
 static bool is_far_written(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
+  double lines = 1;
+  for (int k = 0; k < n->nd; k++) lines *= (double)n->dim[k].n;
   return sets_by(LDG_MODEL_SETS_APART) && n->block <= FAR_BLOCK && (stride >= FAR_STRIDE || stride <= -FAR_STRIDE) &&
-         reach_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
+         LINE * lines > ldg_model_footprint(LDG_MODEL_L2) && reach_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
 }
 
 static flank flank_of(const ldg_nest *n, int side) {
-  if (side == LDG_MODEL_WRITE && is_far_written(n)) return (flank){ SETS_MOST, 0, FAR_IDLE, false };
   const flank f = by_groups(n, side);
+  if (f.group && !f.far) return f;
+  if (side == LDG_MODEL_WRITE && is_far_written(n)) return (flank){ SETS_MOST, 0, FAR_IDLE, false };
   return f.group ? f : kept_apart(n, side);
 }
 
@@ -96,7 +101,8 @@ const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
   const flank r = flank_of(n, LDG_MODEL_READ), w = flank_of(n, LDG_MODEL_WRITE);
   if (!r.sets && !w.sets) return "its lines do not meet in few sets of the cache, or this machine does not mind";
-  if (n->dim[0].n < 4 * group_of(r, w) || n->dim[0].n <= WAYS * ldg_max(r.sets, w.sets)) return "there are few blocks";
+  const int64_t group = group_of(r, w), held = (group ? WAYS : 2 * WAYS) * ldg_max(r.sets, w.sets);
+  if (n->dim[0].n < 4 * group || n->dim[0].n <= held) return "there are few blocks";
   return r.far || w.far ? "its lines come from memory" : NULL;
 }
 
@@ -117,5 +123,5 @@ void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *pla
   const flank r = flank_of(&j->nest, LDG_MODEL_READ), w = flank_of(&j->nest, LDG_MODEL_WRITE);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
   *(paced *)(void *)j->own = (paced){ { group, ldg_max(r.idle, w.idle), r.group != 0, w.group != 0 }, group ? groups : apart };
-  ldg_trial_prepare(j, plain, run, true);
+  ldg_trial_prepare(j, plain, run, ldg_max(r.idle, w.idle) != FAR_IDLE);
 }

@@ -10,6 +10,7 @@ enum {
   BETWEEN = 16,      /* such calls of a thread, in the mean, between two that are timed */
   EARLY = 8,         /* calls of a job that are all timed */
   SLOWLY = 8,        /* slower calls that it takes until most of that is believed */
+  PATIENCE = 16,     /* calls of others that wait for a second call of one job */
   OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one is of the kernel that seems slower */
   MARGIN = 32        /* of the time of the plain kernel, what the other one has to gain */
 };
@@ -18,7 +19,6 @@ typedef struct trial {
   ldg_run *run[2];          /* plain, and the other one */
   int32_t few, many, lines; /* iterations of the outermost dim: fewer are not timed, so many count as MANY lines; lines of one */
   _Atomic int which;        /* of both is run; of the first calls, the likely one */
-  _Atomic bool was_run;     /* the slower one was, untimed: its next call is timed */
   _Atomic unsigned timed;   /* calls */
   _Atomic uint64_t pace[2]; /* 1/1024 ticks for such an iteration; 0: not known. All of them are racy: who is lost was only timed in vain */
 } trial;
@@ -42,7 +42,12 @@ static void decide(trial *a) {
 }
 
 /* Of a thread: lines before a call is timed. Chance says how many, or of jobs that take turns some would never be. */
-typedef struct turns { int until; uint32_t chance; } turns;
+typedef struct turns {
+  int until;
+  uint32_t chance;
+  const void *next; /* a trial whose next call is timed; only its address counts */
+  int patience;     /* so many calls of others at most are not timed instead */
+} turns;
 static _Thread_local turns turn;
 static int some_lines(void) {
   turn.chance = turn.chance * 1664525 + 1013904223;
@@ -61,19 +66,27 @@ static bool is_of_other(const trial *a, unsigned call, int best) {
 }
 
 /* A call finds in the caches what the one before left there, which was another kernel (columns of 32 bytes, 1 KiB apart, by blocks that are kept apart:
- * the first call takes as long as the plain ones before, those after it a quarter less). So it is the second call in a row that is timed, if no other
- * job comes in between. */
-static bool is_first(trial *a) {
-  const bool was = atomic_load_explicit(&a->was_run, memory_order_relaxed);
-  atomic_store_explicit(&a->was_run, !was, memory_order_relaxed);
-  return !was;
+ * the first call takes as long as the plain ones before, those after it a quarter less). So of the kernel that seems slower it is the second call that is
+ * timed, while other jobs of the thread leave the turn to it. Which kernel runs untimed; -1: this call is timed. */
+enum { TIMED = -1 };
+static int runs_untimed(const trial *a, int best, int which) {
+  const bool is_next = turn.next == a;
+  if (turn.next && !is_next && turn.patience-- > 0) return best;
+  turn.next = NULL;
+  if (is_next || which == best) return TIMED;
+  turn.next = a, turn.patience = PATIENCE;
+  return which;
 }
 
 static __attribute__((noinline)) int run_timed(const ldg_job *j, trial *a, const char *src, char *dst, int64_t i0, int64_t n) {
-  const unsigned seen = atomic_load_explicit(&a->timed, memory_order_relaxed);
-  const int best = atomic_load_explicit(&a->which, memory_order_relaxed), which = is_of_other(a, seen, best) ? !best : best;
-  if (which != best && seen >= EARLY && is_first(a)) return a->run[which](j, src, dst, i0, n); /* the turn stays */
-  const unsigned call = atomic_fetch_add_explicit(&a->timed, 1, memory_order_relaxed);
+  const bool early = is_early(a);
+  const unsigned call = early ? atomic_fetch_add_explicit(&a->timed, 1, memory_order_relaxed) : atomic_load_explicit(&a->timed, memory_order_relaxed);
+  const int best = atomic_load_explicit(&a->which, memory_order_relaxed), which = is_of_other(a, call, best) ? !best : best;
+  if (!early) {
+    const int untimed = runs_untimed(a, best, which);
+    if (untimed != TIMED) return turn.until = -1, a->run[untimed](j, src, dst, i0, n); /* the turn stays */
+    atomic_fetch_add_explicit(&a->timed, 1, memory_order_relaxed);
+  }
   if (turn.until < 0) turn.until = some_lines();
   const uint64_t start = ldg_cpu_ticks();
   a->run[which](j, src, dst, i0, n);
@@ -101,6 +114,6 @@ void ldg_trial_prepare(ldg_job *j, ldg_run *plain, ldg_run *other, bool other_is
   trial *a = trial_of(j);
   const int32_t lines = lines_each(&j->nest);
   *a = (trial){ .run = { plain, other }, .few = LDG_TRIAL_LEAST / (int32_t)ldg_min(lines, LDG_TRIAL_LEAST), .many = MANY / lines, .lines = lines };
-  atomic_init(&a->which, other_is_likely), atomic_init(&a->was_run, false), atomic_init(&a->timed, 0), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
+  atomic_init(&a->which, other_is_likely), atomic_init(&a->timed, 0), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
   j->run = !j->nest.once && ldg_cpu_ticks() ? run : a->run[other_is_likely];
 }
