@@ -265,26 +265,22 @@ static int64_t sets_whole(const bench_pools *p, int64_t meet) {
   return power ? 1 << (power - 1) : 0;
 }
 
-/* What columns of so many sets take that reach twice over the second cache, and are read: by groups of `meet` lines a set, or apart if that is 0. */
-static double beyond(const bench_pools *p, int power, int64_t meet) {
+/* Of up to how many sets columns gain by blocks that are kept apart: those that reach twice over the second cache, and are read. */
+static int64_t sets_apart(const bench_pools *p) {
   const ldg_model *before = ldg_model_get();
   ldg_model m = *before;
-  m.number[LDG_MODEL_MEET] = meet, m.number[LDG_MODEL_SETS] = meet ? 1 << power : 0, m.number[LDG_MODEL_SETS_APART] = meet ? 0 : 1 << power;
-  ldg_model_use(&m);
-  const int64_t rows = ldg_min(4 * (int64_t)ldg_model_footprint(LDG_MODEL_L2), p->bytes / 2) / (PAGE >> power);
-  const double times = sqrt(gain_of(p, LDG_MODEL_READ, 8, power, rows) * gain_of(p, LDG_MODEL_READ, 32, power, rows));
-  ldg_model_use(before);
-  return times;
-}
-/* Of up to how many sets they gain apart; of no more sets do they go by groups than groups are better for. */
-static void sets_apart(const bench_pools *p, ldg_model *m) {
-  int64_t *sets = &m->number[LDG_MODEL_SETS], *apart = &m->number[LDG_MODEL_SETS_APART];
-  double times;
-  *apart = 0;
-  for (int power = 1; power < POWERS && (times = beyond(p, power, 0)) < 0.95; power++) {
-    *apart = 1 << power;
-    if (*sets >= *apart && times < beyond(p, power, m->number[LDG_MODEL_MEET])) *sets = *apart / 2;
+  int64_t sets = 0;
+  double times = 0;
+  m.number[LDG_MODEL_SETS] = 0;
+  for (int power = 1; power < POWERS && times < 0.95; power++) {
+    m.number[LDG_MODEL_SETS_APART] = 1 << power;
+    ldg_model_use(&m);
+    const int64_t rows = ldg_min(4 * (int64_t)ldg_model_footprint(LDG_MODEL_L2), p->bytes / 2) / (PAGE >> power);
+    times = sqrt(gain_of(p, LDG_MODEL_READ, 8, power, rows) * gain_of(p, LDG_MODEL_READ, 32, power, rows));
+    if (times < 0.95) sets = 1 << power;
   }
+  ldg_model_use(before);
+  return sets;
 }
 
 /* ---- lines asked for ------------------------------------------------------------------------------------------------------ */
@@ -486,7 +482,7 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   lines_to_meet(p, LDG_MODEL_READ, &m->number[LDG_MODEL_MEET], &m->number[LDG_MODEL_SETS]);
   lines_to_meet(p, LDG_MODEL_WRITE, &m->number[LDG_MODEL_MEET_WRITTEN], &m->number[LDG_MODEL_SETS_WRITTEN]);
   m->number[LDG_MODEL_SETS_WHOLE] = sets_whole(p, m->number[LDG_MODEL_MEET_WRITTEN]);
-  sets_apart(p, m);
+  m->number[LDG_MODEL_SETS_APART] = sets_apart(p);
   m->number[LDG_MODEL_AHEAD] = lines_ahead(p);
   m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch about 100 bytes each */
   m->number[LDG_MODEL_ALIGN] = is_aligned_better(p);

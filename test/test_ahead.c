@@ -90,7 +90,7 @@ START_TEST(faster_kernel_runs) {
 }
 END_TEST
 
-/* Calls of the slower kernel among 8000 of n lines, of a column of so many: one of four that are timed, without the first ones. */
+/* Calls of the slower kernel among 8000 of n lines, of a column of so many: two of 32 that are timed, without the first ones. */
 static int calls_of_the_slower(int64_t column, int64_t n) {
   ldg_job j;
   prepare_column(&j, column);
@@ -143,6 +143,23 @@ START_TEST(jobs_take_turns) {
     took[0] = 0; took[1] = 0;
     for (int i = 0; i < 2000; i++) j[i % 2].run(&j[i % 2], NULL, NULL, 0, 1024);
     ck_assert_int_gt(took[fast], 1600);
+  }
+}
+END_TEST
+
+/* One call in 40 of a thread's: its turns are seldom, but it has some, and finds out what has become faster. */
+START_TEST(a_rare_job) {
+  ldg_job often, rare, plain = { .run = plain_kernel };
+  often = rare = (ldg_job){ .nest = { .block = 8, .nd = 1, .dim = { { 1024, 320, 8 } } } };
+  ldg_ahead_prepare(&often, &plain, asking_kernel), ldg_ahead_prepare(&rare, &plain, asking_kernel);
+  if (ldg_cpu_ticks() == 0) return;
+  for (int turn = 0; turn < 3; turn++) {
+    const int fast = turn % 2;
+    spins[fast] = 100; spins[!fast] = 1000;
+    for (int i = 0; i < 80000; i++) (i % 40 ? &often : &rare)->run(i % 40 ? &often : &rare, NULL, NULL, 0, 1024);
+    took[0] = 0; took[1] = 0;
+    call(&rare, 20, 1024);
+    ck_assert_int_gt(took[fast], 14);
   }
 }
 END_TEST
@@ -238,5 +255,5 @@ START_TEST(one_call) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, groups_are_tried, few_lines_are_timed_less_often, jobs_take_turns, slow_beginning, slow_later, plain_stays, threads_share_a_job, one_call);
+  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, groups_are_tried, few_lines_are_timed_less_often, jobs_take_turns, a_rare_job, slow_beginning, slow_later, plain_stays, threads_share_a_job, one_call);
 }

@@ -117,9 +117,6 @@ double ldg_cost_block(const ldg_nest *n) {
   return call + (n->nd > 1 ? rows * ldg_model_ns(LDG_MODEL_ROW) : 0) + rows * (double)n->dim[0].n * block_each(n);
 }
 
-/* What pacing gains is not predicted: it is worth a trial, which every column has that could gain. */
-double ldg_cost_paced(const ldg_nest *n) { return LDG_COST_PACED * ldg_cost_block(n); }
-
 /* Elements outside whole tiles (a line of the source by 16 bytes of the destination, rounded to powers of two) move one by one. */
 double ldg_cost_transpose(const ldg_nest *n, int p, int q) {
   const int64_t w = n->block, np = n->dim[p].n, nq = n->dim[q].n;

@@ -9,8 +9,6 @@
 double ldg_cost_memcpy(const ldg_nest *n);
 double ldg_cost_transpose(const ldg_nest *n, int p, int q); /* dims p dense at the destination, q at the source */
 double ldg_cost_block(const ldg_nest *n);
-#define LDG_COST_PACED 0.9
-double ldg_cost_paced(const ldg_nest *n);
 double ldg_cost_shuffle(const ldg_nest *n, int inside, int times); /* `inside` dims and `times` iterations of the next one a window */
 enum { LDG_COST_WINDOWS_MORE = 5 };                                /* windows in the time that it takes to begin and end a row of them */
 double ldg_cost_window(const ldg_nest *n, int inside, int times);  /* the same without masks */

@@ -291,7 +291,7 @@ static const ldg_strategy table[] = {
   { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare },
   { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare },
   { "block", "strided loops around a block mover of fixed width", block_why_not, ldg_cost_block, block_prepare },
-  { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches", ldg_paced_why_not, ldg_cost_paced, paced_prepare },
+  { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches", ldg_paced_why_not, ldg_paced_cost, paced_prepare },
   { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, ldg_ahead_cost, ahead_prepare },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },

@@ -46,8 +46,8 @@ int64_t ldg_paced_written(int64_t block, int64_t stride) {
 }
 
 /* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; else LDG_IDLE between blocks so many times; and
- * whether its lines come from so far that groups lose. */
-typedef struct flank { int64_t sets, group; int32_t idle; bool far; } flank;
+ * whether its lines come from so far that groups lose, and whether it is only worth a trial. */
+typedef struct flank { int64_t sets, group; int32_t idle; bool far, guess; } flank;
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
 static double reach_of(const ldg_nest *n, int side) {
@@ -64,7 +64,7 @@ static flank by_groups(const ldg_nest *n, int side) {
   const int64_t stride = stride_of(&n->dim[0], side);
   const int64_t sets = sets_of(stride, side == LDG_MODEL_READ ? few_read(n->block) : few_written(n->block));
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
-  return group ? (flank){ sets, group, 0, is_far(n, side, sets) } : (flank){ 0 };
+  return group ? (flank){ sets, group, 0, is_far(n, side, sets), false } : (flank){ 0 };
 }
 
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
@@ -73,7 +73,7 @@ static flank by_groups(const ldg_nest *n, int side) {
 static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LDG_PACED_MAX && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   const int64_t sets = is_more ? sets_of(stride_of(&n->dim[0], side), sets_by(LDG_MODEL_SETS_APART)) : 0;
-  return (flank){ sets, 0, sets == 1 ? 4 : sets == 2 ? 2 : sets ? 1 : 0, is_far(n, side, sets) };
+  return (flank){ sets, 0, sets == 1 ? 4 : sets == 2 ? 2 : sets ? 1 : 0, is_far(n, side, sets), false };
 }
 
 /* A few bytes of more lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other, and some
@@ -82,16 +82,17 @@ enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16, LINE = 64 };
 static bool is_far_written(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
   double lines = 1;
-  for (int k = 0; k < n->nd; k++) lines *= (double)n->dim[k].n;
+  for (int k = 0; k < n->nd; k++)
+    if (fabs((double)n->dim[k].dst) >= LINE) lines *= (double)n->dim[k].n;
   return sets_by(LDG_MODEL_SETS_APART) && n->block <= FAR_BLOCK && (stride >= FAR_STRIDE || stride <= -FAR_STRIDE) &&
          LINE * lines > ldg_model_footprint(LDG_MODEL_L2) && reach_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
 }
 
 static flank flank_of(const ldg_nest *n, int side) {
-  const flank f = by_groups(n, side);
-  if (f.group && !f.far) return f;
-  if (side == LDG_MODEL_WRITE && is_far_written(n)) return (flank){ SETS_MOST, 0, FAR_IDLE, false };
-  return f.group ? f : kept_apart(n, side);
+  const flank groups = by_groups(n, side), apart = kept_apart(n, side);
+  if (side == LDG_MODEL_READ) return groups.group && apart.sets < 2 ? groups : apart; /* what is read of few sets gains more apart, of one set by groups */
+  if (groups.group && !groups.far) return groups;
+  return is_far_written(n) ? (flank){ SETS_MOST, 0, FAR_IDLE, false, true } : groups.group ? groups : apart;
 }
 
 /* Blocks in a group, of both sides; 0: none is waited for. */
@@ -101,9 +102,15 @@ const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
   const flank r = flank_of(n, LDG_MODEL_READ), w = flank_of(n, LDG_MODEL_WRITE);
   if (!r.sets && !w.sets) return "its lines do not meet in few sets of the cache, or this machine does not mind";
-  const int64_t group = group_of(r, w), held = (group ? WAYS : 2 * WAYS) * ldg_max(r.sets, w.sets);
+  const int64_t group = group_of(r, w), held = (group ? WAYS : 2 * WAYS) * ldg_max(r.sets, w.sets); /* by the first cache, or the second */
   if (n->dim[0].n < 4 * group || n->dim[0].n <= held) return "there are few blocks";
   return r.far || w.far ? "its lines come from memory" : NULL;
+}
+
+/* What it gains is not predicted: it is worth a trial, which every column has that could gain. A guess is not worth to leave another strategy for. */
+double ldg_paced_cost(const ldg_nest *n) {
+  const flank r = flank_of(n, LDG_MODEL_READ), w = flank_of(n, LDG_MODEL_WRITE);
+  return (group_of(r, w) || r.idle || !w.guess ? 0.9 : 0.99) * ldg_cost_block(n);
 }
 
 /* n iterations of dim k. */
@@ -122,6 +129,6 @@ static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t
 void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain) {
   const flank r = flank_of(&j->nest, LDG_MODEL_READ), w = flank_of(&j->nest, LDG_MODEL_WRITE);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
-  *(paced *)(void *)j->own = (paced){ { group, ldg_max(r.idle, w.idle), r.group != 0, w.group != 0 }, group ? groups : apart };
-  ldg_trial_prepare(j, plain, run, ldg_max(r.idle, w.idle) != FAR_IDLE);
+  *(paced *)(void *)j->own = (paced){ { group, r.idle ? r.idle : w.idle, r.group != 0, w.group != 0 }, group ? groups : apart };
+  ldg_trial_prepare(j, plain, run, group || r.idle || !w.guess);
 }

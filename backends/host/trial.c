@@ -19,6 +19,7 @@ typedef struct trial {
   ldg_run *run[2];          /* plain, and the other one */
   int32_t few, many, lines; /* iterations of the outermost dim: fewer are not timed, so many count as MANY lines; lines of one */
   _Atomic int which;        /* of both is run; of the first calls, the likely one */
+  _Atomic bool waits;       /* the slower one ran untimed: the next turn is timed */
   _Atomic unsigned timed;   /* calls */
   _Atomic uint64_t pace[2]; /* 1/1024 ticks for such an iteration; 0: not known. All of them are racy: who is lost was only timed in vain */
 } trial;
@@ -45,7 +46,7 @@ static void decide(trial *a) {
 typedef struct turns {
   int until;
   uint32_t chance;
-  const void *next; /* a trial whose next call is timed; only its address counts */
+  uintptr_t next; /* address of a trial whose next call is timed; 0: none */
   int patience;     /* so many calls of others at most are not timed instead */
 } turns;
 static _Thread_local turns turn;
@@ -67,14 +68,16 @@ static bool is_of_other(const trial *a, unsigned call, int best) {
 
 /* A call finds in the caches what the one before left there, which was another kernel (columns of 32 bytes, 1 KiB apart, by blocks that are kept apart:
  * the first call takes as long as the plain ones before, those after it a quarter less). So of the kernel that seems slower it is the second call that is
- * timed, while other jobs of the thread leave the turn to it. Which kernel runs untimed; -1: this call is timed. */
+ * timed, while other jobs of the thread leave the turn to it for a while; a job that is rare is timed when it has a turn again. Which kernel runs untimed;
+ * TIMED: this call is. */
 enum { TIMED = -1 };
-static int runs_untimed(const trial *a, int best, int which) {
-  const bool is_next = turn.next == a;
+static int runs_untimed(trial *a, int best, int which) {
+  const bool is_next = turn.next == (uintptr_t)a;
   if (turn.next && !is_next && turn.patience-- > 0) return best;
-  turn.next = NULL;
-  if (is_next || which == best) return TIMED;
-  turn.next = a, turn.patience = PATIENCE;
+  turn.next = 0;
+  if (atomic_exchange_explicit(&a->waits, false, memory_order_relaxed) || is_next || which == best) return TIMED;
+  atomic_store_explicit(&a->waits, true, memory_order_relaxed);
+  turn.next = (uintptr_t)a, turn.patience = PATIENCE;
   return which;
 }
 
@@ -87,7 +90,7 @@ static __attribute__((noinline)) int run_timed(const ldg_job *j, trial *a, const
     if (untimed != TIMED) return turn.until = -1, a->run[untimed](j, src, dst, i0, n); /* the turn stays */
     atomic_fetch_add_explicit(&a->timed, 1, memory_order_relaxed);
   }
-  if (turn.until < 0) turn.until = some_lines();
+  if (!early) turn.until = some_lines();
   const uint64_t start = ldg_cpu_ticks();
   a->run[which](j, src, dst, i0, n);
   const uint64_t ticks = ldg_cpu_ticks() - start;
@@ -114,6 +117,6 @@ void ldg_trial_prepare(ldg_job *j, ldg_run *plain, ldg_run *other, bool other_is
   trial *a = trial_of(j);
   const int32_t lines = lines_each(&j->nest);
   *a = (trial){ .run = { plain, other }, .few = LDG_TRIAL_LEAST / (int32_t)ldg_min(lines, LDG_TRIAL_LEAST), .many = MANY / lines, .lines = lines };
-  atomic_init(&a->which, other_is_likely), atomic_init(&a->timed, 0), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
+  atomic_init(&a->which, other_is_likely), atomic_init(&a->waits, false), atomic_init(&a->timed, 0), atomic_init(&a->pace[0], 0), atomic_init(&a->pace[1], 0);
   j->run = !j->nest.once && ldg_cpu_ticks() ? run : a->run[other_is_likely];
 }
