@@ -66,6 +66,9 @@ static bool is_of_other(const trial *a, unsigned call, int best) {
   return call % (other > is + is / 2 ? SELDOM : OFTEN) == 0;
 }
 
+/* The first of those that one kernel has in a row: stores of a short call may all still wait when it ends, and it is the next one that waits for them. */
+static bool is_first_of_early(unsigned call) { return call <= 1 || call == EARLY / 2 + 1; }
+
 /* A call finds in the caches what the one before left there, which was another kernel (columns of 32 bytes, 1 KiB apart, by blocks that are kept apart:
  * the first call takes as long as the plain ones before, those after it a quarter less). So of the kernel that seems slower it is the second call that is
  * timed, while other jobs of the thread leave the turn to it for a while; a job that is rare is timed when it has a turn again. Which kernel runs untimed;
@@ -94,7 +97,7 @@ static __attribute__((noinline)) int run_timed(const ldg_job *j, trial *a, const
   const uint64_t start = ldg_cpu_ticks();
   a->run[which](j, src, dst, i0, n);
   const uint64_t ticks = ldg_cpu_ticks() - start;
-  if (ticks >> 44) return LADING_OK;
+  if (ticks >> 44 || (early && is_first_of_early(call))) return LADING_OK;
   settle(&a->pace[which], (ticks << 10) / (uint64_t)n + 1);
   if (call + 1 >= EARLY) decide(a);
   return LADING_OK;
