@@ -5,8 +5,8 @@
 #include "base_cpu.h"
 #include "cost.h"
 #include "paced.h"
-#include "trial.h"
 #include "shuffle.h"
+#include "trial.h"
 
 #include <stdlib.h>
 
