@@ -4,7 +4,10 @@
 #include "plan_jit.h"
 
 #include "base_model.h"
+#include "base_trial.h"
 #include "plan_hot.h"
+
+#define INLINE static inline __attribute__((always_inline)) /* for calls that pass on what they got */
 
 typedef struct hot {
   ldg_hot hot;
@@ -14,10 +17,13 @@ typedef struct hot {
   int64_t each;                  /* bytes of an iteration of the step; 0: only the whole of it is counted */
   /* set before there is a slot */
   int64_t most;                  /* iterations of the step, at once, that a kernel is for: more go past the caches, as kernels do not */
+  int64_t light;                 /* fewer iterations go to the kernel's one loop at once; 0: there are more loops */
   int64_t each_turns;            /* iterations of the kernel in one of the step */
   int64_t at[2];                 /* of the kernel's places, from those of the iteration */
   int loops;                     /* dim[0] is the kernel's own loop; 0: there is none, the kernel does the whole step */
+  bool listed;                   /* of entries whose offsets are in step->at4 */
   ldg_dim dim[LDG_DIMS];
+  ldg_trial trial;               /* of tier 1 and the kernel */
 } hot;
 
 /* ---- running ---- */
@@ -28,41 +34,75 @@ static void run_loops(const hot *h, ldg_kernel *k, int d, const char *src, char 
     run_loops(h, k, d - 1, ldg_at(src, i * h->dim[d].src), ldg_at(dst, i * h->dim[d].dst), h->dim[d - 1].n);
 }
 
+/* The kernel's own loop, or one turn of it for the whole step. */
+INLINE int run_here(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t turns) {
+  return k(ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), turns, h->dim[0].src, h->dim[0].dst, NULL);
+}
+/* Entries of a list: their packed places are counted from that of the first of all. */
+INLINE int run_entries(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
+  const ldg_dim *d = &h->dim[0];
+  return k(ldg_at(src, h->at[0] + i0 * d->src), ldg_at(dst, h->at[1] + i0 * d->dst), n, d->src, d->dst, h->step->at4 + i0);
+}
+INLINE int64_t turns_of(const hot *h, int64_t n) { return h->loops ? n : n == h->step->n; }
+
+/* Is the kernel for such a call? */
+static bool is_for(const hot *h, int64_t n) {
+  const int64_t turns = h->loops > 1 ? h->dim[0].n : turns_of(h, n);
+  return n <= h->most && ldg_hot_is_for(&h->hot, turns, h->loops > 1 ? n * h->each_turns : turns);
+}
+
+INLINE int run_kernel(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
+  if (h->listed) return run_entries(h, k, src, dst, i0, n);
+  if (h->loops <= 1) return run_here(h, k, src, dst, turns_of(h, n));
+  run_loops(h, k, h->loops - 1, ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), n);
+  return LADING_OK;
+}
+
+static __attribute__((noinline)) int run_timed(const ldg_job *j, hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
+  ldg_lap lap;
+  if (ldg_trial_start(&h->trial, &lap)) run_kernel(h, k, src, dst, i0, n);
+  else h->below(j, src, dst, i0, n);
+  ldg_trial_stop(&h->trial, n, &lap);
+  return LADING_OK;
+}
+
+/* A message is nowhere as it was where the kernel was judged: so calls that are long enough are timed here, too. */
+static __attribute__((noinline)) int run_tried(const ldg_job *j, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
+  hot *h = j->hot;
+  if (!is_for(h, n)) return h->below(j, src, dst, i0, n);
+  if (ldg_trial_may(&h->trial, n) && ldg_trial_is_due(&h->trial, n)) return run_timed(j, h, k, src, dst, i0, n);
+  return ldg_trial_best(&h->trial) ? run_kernel(h, k, src, dst, i0, n) : h->below(j, src, dst, i0, n);
+}
+
 static void look(const ldg_look *l, bool dropped);
 
-static __attribute__((noinline)) int run_otherwise(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static __attribute__((noinline)) int run_counted(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
-  ldg_kernel *k = ldg_hot_kernel(&h->hot);
-  if (k && n <= h->most && h->loops > 1 && ldg_hot_is_for(&h->hot, h->dim[0].n, n * h->each_turns)) {
-    run_loops(h, k, h->loops - 1, ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), n);
-    return LADING_OK;
-  }
-  if (!k && ldg_hot_count(&h->hot, h->each ? n * h->each : h->step->size)) ldg_hot_tell(&h->hot, &(const ldg_look){ look, { h, NULL }, { 0 } });
+  if (ldg_hot_count(&h->hot, h->each ? n * h->each : h->step->size)) ldg_hot_tell(&h->hot, &(const ldg_look){ look, { h, NULL }, { 0 } });
   return h->below(j, src, dst, i0, n);
 }
 
-/* The kernel's own loop, or one turn of it for the whole step; or tier 1, where nothing more is to be expected: a call that passes on what
- * it got, and saves no register for it. */
+/* Without a kernel, and where none is to be expected any more: a call that passes on what it got, and saves no register for it. */
+INLINE int run_below(const ldg_job *j, const hot *h, const char *src, char *dst, int64_t i0, int64_t n) {
+  return ldg_hot_is_settled(&h->hot) ? h->below(j, src, dst, i0, n) : run_counted(j, src, dst, i0, n);
+}
+
+/* Short calls are what the kernel was judged by. */
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const hot *h = j->hot;
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
-  if (__builtin_expect(k && h->loops <= 1 && n <= h->most, 1)) {
-    const int64_t turns = h->loops ? n : n == h->step->n;
-    if (ldg_hot_is_for(&h->hot, turns, turns)) return k(ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), turns, h->dim[0].src, h->dim[0].dst, NULL);
-    return h->below(j, src, dst, i0, n);
-  }
-  if (!k && ldg_hot_is_settled(&h->hot)) return h->below(j, src, dst, i0, n);
-  return run_otherwise(j, src, dst, i0, n);
+  if (!k) return run_below(j, h, src, dst, i0, n);
+  if (n >= h->light) return run_tried(j, k, src, dst, i0, n);
+  const int64_t turns = turns_of(h, n);
+  return ldg_hot_is_for(&h->hot, turns, turns) ? run_here(h, k, src, dst, turns) : h->below(j, src, dst, i0, n);
 }
 
-/* Entries of a list: their packed places are counted from that of the first of all. */
 static int run_list(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const hot *h = j->hot;
-  const ldg_dim *d = &h->dim[0];
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
-  if (__builtin_expect(k && n <= h->most && ldg_hot_is_for(&h->hot, n, n), 1))
-    return k(ldg_at(src, h->at[0] + i0 * d->src), ldg_at(dst, h->at[1] + i0 * d->dst), n, d->src, d->dst, h->step->at4 + i0);
-  return run_otherwise(j, src, dst, i0, n);
+  if (!k) return run_below(j, h, src, dst, i0, n);
+  if (n >= h->light || !ldg_hot_is_for(&h->hot, n, n)) return run_tried(j, k, src, dst, i0, n);
+  return run_entries(h, k, src, dst, i0, n);
 }
 
 /* ---- shapes ---- */
@@ -89,7 +129,7 @@ static bool is_listed(const ldg_step *s, int dir) {
 static const ldg_rep *list_of(hot *h, ldg_shape *s) {
   const int mem = h->dir == LDG_PACK ? 0 : 1;
   const int64_t each = h->step->each;
-  h->loops = 1, h->dim[0] = (ldg_dim){ h->step->n, mem == 0 ? 0 : each, mem == 0 ? each : 0 };
+  h->listed = true, h->loops = 1, h->dim[0] = (ldg_dim){ h->step->n, mem == 0 ? 0 : each, mem == 0 ? each : 0 };
   s->listed[mem] = true, s->stride[0] = s->stride[1] = 0;
   return h->step->rep->child;
 }
@@ -103,7 +143,7 @@ static const ldg_rep *loops_of(hot *h, ldg_shape *s) {
     outer[loops++] = dim_of(r, h->dir);
     if (ldg_hot_fits(r->child)) { r = r->child; break; }
   }
-  h->loops = loops, h->dim[0] = (ldg_dim){ 0, 0, 0 };
+  h->listed = false, h->loops = loops, h->dim[0] = (ldg_dim){ 0, 0, 0 };
   h->each_turns = 1;
   for (int i = 0; i < loops; i++) h->dim[i] = outer[loops - 1 - i];
   for (int i = 0; i < loops - 1; i++) h->each_turns *= h->dim[i].n;
@@ -141,10 +181,19 @@ static int64_t most_at_once(const hot *h) {
   return h->step->size <= bytes ? INT64_MAX : 0;
 }
 
+/* Bytes that an iteration of the step takes as long as: a block that is far from the next one takes a line. */
+static int64_t bytes_each(const ldg_step *s) {
+  const int64_t line = s->rep->kind == LDG_REPEAT ? ldg_min(64, s->stride[0] < 0 ? -s->stride[0] : s->stride[0]) : 64;
+  return ldg_max(s->each ? s->each : s->size / ldg_max(s->n, 1), line);
+}
+
 static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
   hot *h = arg;
   h->most = most_at_once(h);
   if (!shape_of(h, s)) return "it has too many fields";
+  ldg_trial_init(&h->trial, bytes_each(h->step), true);
+  if (ldg_jit_forced()) h->trial.few = INT32_MAX;
+  h->light = h->loops > 1 ? 0 : ldg_min(h->trial.few, h->most);
   *gain = gain_of(h);
   return NULL;
 }

@@ -127,20 +127,22 @@ static inline int tool(const char *what, char *out, int64_t cap) {
   return pclose(p);
 }
 
-/* That all is well. */
+/* A kernel's code that only says that all is well. */
+typedef struct code { const char *bytes; size_t n; } code;
+#define CODE(bytes) { bytes, sizeof bytes - 1 }
 #if defined(__aarch64__)
-#define RETURN "\x00\x00\x80\x52\xc0\x03\x5f\xd6"
+static const code at_once = CODE("\x00\x00\x80\x52\xc0\x03\x5f\xd6");
 #else
-#define RETURN "\x31\xc0\xc3"
+static const code at_once = CODE("\x31\xc0\xc3");
 #endif
 
-/* A kernel's file with another verdict, or one that was given on another kind of machine, or other code. */
-static inline void forge(const char *path, int64_t least, int64_t most, bool elsewhere, bool nothing) {
+/* A kernel's file with another verdict, or one that was given on another kind of machine, or other code than its own. */
+static inline void forge(const char *path, int64_t least, int64_t most, bool elsewhere, const code *other) {
   static char file[LDG_CACHE_FILE_MAX] __attribute__((aligned(8)));
   const int fd = open(path, O_RDWR | O_CLOEXEC);
   const int64_t n = read(fd, file, sizeof file);
   ldg_cache_tail *tail = (ldg_cache_tail *)(void *)(file + n - (int64_t)sizeof *tail);
-  if (nothing) memcpy(file + tail->entry, RETURN, sizeof RETURN - 1);
+  if (other) memcpy(file + tail->entry, other->bytes, other->n);
   tail->least = least, tail->most = most, tail->machine ^= elsewhere, tail->sum = ldg_cache_sum(file, n - 8);
   ck_assert_int_eq(pwrite(fd, file, (size_t)n, 0), n);
   close(fd);

@@ -156,12 +156,18 @@ START_TEST(files_change_while_in_use) {
 }
 END_TEST
 
-static void judge_useless(const char *path) { forge(path, INT64_MAX, INT64_MAX, false, false); }
-static void move_nothing(const char *path) { forge(path, 1, INT64_MAX, false, true); }
+static void judge_useless(const char *path) { forge(path, INT64_MAX, INT64_MAX, false, NULL); }
+static void move_nothing(const char *path) { forge(path, 1, INT64_MAX, false, &at_once); }
+#if defined(__aarch64__) /* the same after 50000 turns of a loop */
+static const code slowly = CODE("\x00\x6a\x98\x52\x00\x04\x00\x71\xe1\xff\xff\x54\xc0\x03\x5f\xd6");
+#else
+static const code slowly = CODE("\xb8\x50\xc3\x00\x00\xff\xc8\x75\xfc\xc3");
+#endif
+static void move_nothing_slowly(const char *path) { forge(path, 1, INT64_MAX, false, &slowly); }
 enum { FEW = 50, ROW = 61 }; /* rows of more fields than a kernel has */
-static void move_nothing_of_few(const char *path) { forge(path, 1, FEW, false, true); }
-static void move_nothing_of_few_elsewhere(const char *path) { forge(path, 1, FEW, true, true); }
-static void move_nothing_of_few_rows(const char *path) { forge(path, 1, FEW * ROW + ROW - 1, false, true); }
+static void move_nothing_of_few(const char *path) { forge(path, 1, FEW, false, &at_once); }
+static void move_nothing_of_few_elsewhere(const char *path) { forge(path, 1, FEW, true, &at_once); }
+static void move_nothing_of_few_rows(const char *path) { forge(path, 1, FEW * ROW + ROW - 1, false, &at_once); }
 
 static int runnable_mappings(void) {
   char line[4400];
@@ -172,7 +178,7 @@ static int runnable_mappings(void) {
   return n;
 }
 
-static void judge_useless_elsewhere(const char *path) { forge(path, INT64_MAX, INT64_MAX, true, false); }
+static void judge_useless_elsewhere(const char *path) { forge(path, INT64_MAX, INT64_MAX, true, NULL); }
 
 /* What gained nothing on another kind of machine is judged again here. */
 START_TEST(verdicts_of_other_machines) {
@@ -251,9 +257,10 @@ START_TEST(useless_kernels_leave_no_mapping) {
 }
 END_TEST
 
-/* Kernels that move nothing tell where they are used: for up to `most` items. */
-static void check_used(sample *s, void spoil(const char *path), const char *says, int64_t most) {
-  static char mem[1 << 17], packed[1 << 16], what[512];
+/* The kernels of a type, in a cache of its own, with other code: that moves nothing, and so tells where it is used. */
+static char mem[1 << 17], packed[1 << 16];
+static char *spoil_kernels(const sample *s, void spoil(const char *path), const char *says) {
+  static char what[512];
   char *cache = own_cache(NO_HELPER);
   unsetenv("LADING_FORCE");
   const int64_t size = info_of(s->type).size;
@@ -265,15 +272,46 @@ static void check_used(sample *s, void spoil(const char *path), const char *says
   ck_assert_int_ge(count_text(s->type, says), 2);
   memset(mem, 7, sizeof mem);
   ck_assert_int_eq(lading_pack(s->type, 10, mem, packed, 0, size * 10), LADING_OK); /* which finds it */
-  for (int64_t n = most - 5; n <= most + 5; n++) {
+  return cache;
+}
+
+/* Of so many calls, those that moved something. */
+static int calls_that_move(const sample *s, int calls, int64_t n) {
+  const int64_t size = info_of(s->type).size * n;
+  int moved = 0;
+  for (int i = 0; i < calls; i++) {
     memset(packed, 0, sizeof packed);
-    ck_assert_int_eq(lading_pack(s->type, n, mem, packed, 0, size * n), LADING_OK);
-    ck_assert_int_eq(packed[0], n <= most ? 0 : 7);
-    ck_assert_int_eq(packed[size * n - 1], n <= most ? 0 : 7);
+    ck_assert_int_eq(lading_pack(s->type, n, mem, packed, 0, size), LADING_OK);
+    ck_assert_int_eq(packed[0], packed[size - 1]);
+    moved += packed[0] == 7;
   }
+  return moved;
+}
+
+/* They are for up to `most` items, once longer calls have found out that nothing is faster than this. */
+static void check_used(sample *s, void spoil(const char *path), const char *says, int64_t most) {
+  char *cache = spoil_kernels(s, spoil, says);
+  calls_that_move(s, 12, most);
+  for (int64_t n = most - 5; n <= most + 5; n++) ck_assert_int_eq(calls_that_move(s, 1, n), n > most);
   sample_free(s);
   drop_cache(cache);
 }
+
+/* Whether a kernel gains is found out by the calls themselves, where they are long enough to be timed. */
+static void check_tried(void spoil(const char *path), bool gains) {
+  sample *s = one_shape();
+  char *cache = spoil_kernels(s, spoil, "tier 2 from 1 iterations on");
+  calls_that_move(s, 100, 1000);
+  const int moved = calls_that_move(s, 100, 1000);
+  if (ldg_cpu_ticks()) ck_assert(gains ? moved < 20 : moved > 80);
+  ck_assert_int_eq(calls_that_move(s, 100, 100), 0);
+  sample_free(s);
+  drop_cache(cache);
+}
+START_TEST(kernels_that_gain_are_used) { check_tried(move_nothing, true); }
+END_TEST
+START_TEST(kernels_that_lose_are_not) { check_tried(move_nothing_slowly, false); }
+END_TEST
 
 /* Kernels are for what stays in cache. */
 static void check_cached(void spoil(const char *path), const char *says) {
@@ -547,5 +585,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, second_process_starts_nothing, no_place_for_a_cache,
-                    files_change_while_in_use, useless_kernels_leave_no_mapping, long_messages_go_past_the_cache, kernels_are_for_as_many_as_they_gain, few_elsewhere_are_any_here, kernels_are_for_as_many_rows_as_they_gain, verdicts_of_other_machines, verdicts_have_places_of_their_own, warm_list_clear_and_dump, warm_pairs, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns, warm_tells_why_none_came);
+                    files_change_while_in_use, useless_kernels_leave_no_mapping, kernels_that_gain_are_used, kernels_that_lose_are_not, long_messages_go_past_the_cache, kernels_are_for_as_many_as_they_gain, few_elsewhere_are_any_here, kernels_are_for_as_many_rows_as_they_gain, verdicts_of_other_machines, verdicts_have_places_of_their_own, warm_list_clear_and_dump, warm_pairs, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns, warm_tells_why_none_came);
 }

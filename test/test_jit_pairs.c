@@ -233,7 +233,7 @@ END_TEST
 
 /* Kernels that move nothing tell where they are used: for up to so many periods of 32 bytes, in all rows. */
 enum { ROW = 61, MOST = 2 * ROW + 7 };
-static void move_nothing_of_few(const char *path) { forge(path, 1, MOST, false, true); }
+static void move_nothing_of_few(const char *path) { forge(path, 1, MOST, false, &at_once); }
 
 START_TEST(kernels_are_for_as_many_as_they_gain) {
   static const char from[4 * 7000] = { 7 };

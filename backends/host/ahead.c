@@ -71,7 +71,7 @@ static bool is_likely(const ldg_nest *n) {
  * lines that are written take that long, they are worth the while nevertheless. */
 static bool are_few(const ldg_nest *n) {
   const int64_t blocks = blocks_of(n, n->nd);
-  if (blocks < LDG_TRIAL_LEAST / ldg_min(lines_of(n), LDG_TRIAL_LEAST)) return true;
+  if (blocks < LDG_TRIAL_LEAST / ldg_min(LINE * lines_of(n), LDG_TRIAL_LEAST)) return true;
   if (ldg_model_count(LDG_MODEL_WRITTEN) && side_of(n) == LDG_MODEL_WRITE) return false;
   return LINE * (double)blocks * (double)lines_of(n) <= 2 * ldg_model_footprint(LDG_MODEL_L1);
 }

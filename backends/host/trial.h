@@ -3,8 +3,7 @@
 #define LDG_HOST_TRIAL_H
 
 #include "../backend.h"
-
-#define LDG_TRIAL_LEAST 128 /* lines: calls of fewer are not timed, but of an iteration of the outermost dim that has half as many */
+#include "base_trial.h"
 
 /* Sets job->run, which runs one of both; the likely one until calls were timed, and for good where there is no clock, or a nest is run once. Takes
  * all of job->own from LDG_TRIAL_OWN bytes on; before that is what the kernels go by. Any number of threads may run the job. */
