@@ -44,6 +44,15 @@ static void segmented_unpack(sampler *s, int64_t reps) {
   }
 }
 
+/* What a segment costs at least: other calls, but nothing to find. */
+static void segmented_memcpy(sampler *s, int64_t reps) {
+  const int64_t step = s->segment, size = s->p->size;
+  while (reps-- > 0) {
+    const copy *c = sampler_turn(s);
+    for (int64_t lo = 0; lo < size; lo += step) memcpy(c->other + lo, c->packed + lo, (size_t)ldg_min(step, size - lo));
+  }
+}
+
 static void hand_pack(sampler *s, int64_t reps) {
   while (reps-- > 0) {
     const copy *c = sampler_turn(s);
@@ -105,6 +114,7 @@ static void choose_lanes(const sampler *s, lanes *all, peers *rivals, measure_ro
   add_way(all, floor_memcpy, &row->way[WAY_MEMCPY]);
   add_way(all, split ? whole_pack : NULL, &row->way[WAY_WHOLE_PACK]);
   add_way(all, split ? whole_unpack : NULL, &row->way[WAY_WHOLE_UNPACK]);
+  add_way(all, split ? segmented_memcpy : NULL, &row->way[WAY_SPLIT_MEMCPY]);
 }
 
 /* ---- sampling ----------------------------------------------------------------------------------------------------- */

@@ -12,8 +12,8 @@ typedef struct measure_options {
   bool floor;       /* compute the floor, too */
 } measure_options;
 
-/* The two ways with WHOLE_ are taken only when `segment` is set, to compare with. */
-typedef enum way { WAY_PACK, WAY_HAND_PACK, WAY_UNPACK, WAY_HAND_UNPACK, WAY_MEMCPY, WAY_WHOLE_PACK, WAY_WHOLE_UNPACK, WAY_MAX } way;
+/* Those behind WAY_MEMCPY are taken only when `segment` is set, to compare with. */
+typedef enum way { WAY_PACK, WAY_HAND_PACK, WAY_UNPACK, WAY_HAND_UNPACK, WAY_MEMCPY, WAY_WHOLE_PACK, WAY_WHOLE_UNPACK, WAY_SPLIT_MEMCPY, WAY_MAX } way;
 
 typedef struct measure_row {
   timing way[WAY_MAX];

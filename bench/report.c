@@ -43,7 +43,8 @@ static void time_cell(double ns) {
   else printf(" %7.1fms", ns / 1e6);
 }
 
-/* With --segment the last column of a direction compares with the whole move, else with memcpy; peers take its room. */
+/* With --segment the last column of a direction compares with the whole move, and one of memcpy with its own whole; else with memcpy; peers take
+ * its room. */
 static void header_direction(const report *r, const char *title) {
   printf(" |%7s%7s%8s", title, "hand", "of hand");
   for (int i = 0; i < r->rivals->n; i++) printf("%9.8s%6s", r->rivals->list[i].name, "of it");
@@ -62,6 +63,7 @@ static void header(const report *r) {
   header_direction(r, "pack");
   header_direction(r, "unpack");
   printf(" |%7s", "memcpy");
+  if (r->o->segment) printf("%10s", "of whole");
   if (r->o->floor) printf("%7s", "floor");
   printf(" |%10s%10s\n", "pack", "unpack");
 }
@@ -87,6 +89,7 @@ static void row_text(const report *r, const problem *p, const measure_row *row) 
   direction(r, p, row, 1);
   printf(" |");
   cell(6, 1, report_rate(p, row->way[WAY_MEMCPY].ns));
+  if (r->o->segment) cell(9, 2, report_ratio(row->way[WAY_MEMCPY], row->way[WAY_SPLIT_MEMCPY]));
   if (r->o->floor) cell(6, 1, report_rate(p, row->floor_ns));
   printf(" |");
   time_cell(row->way[WAY_PACK].ns);

@@ -29,7 +29,7 @@ void report_csv_header(const report *r) {
       printf(",%s_%s_ns,%s_%s_q1_ns,%s_%s_q3_ns,%s_vs_%s", name, dirs[dir], name, dirs[dir], name, dirs[dir], dirs[dir], name);
     printf(",%s_note", name);
   }
-  printf("\n");
+  printf(",memcpy_vs_whole\n");
 }
 
 static void value(double v) {
@@ -84,5 +84,6 @@ void report_csv_row(const report *r, const problem *p, const measure_row *row) {
   for (int dir = 0; dir < 2; dir++) value(report_ratio(report_rival(row, RIVAL_BEST, dir), own[dir]));
   printf(",%" PRId64, row->lines * FLOOR_LINE);
   peer_values(r, row);
+  value(report_ratio(t[WAY_MEMCPY], t[WAY_SPLIT_MEMCPY]));
   printf("\n");
 }

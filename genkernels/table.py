@@ -3,7 +3,7 @@
 A row (name, lo, hi, head, tail) moves blocks of lo..hi bytes: `head` bytes from the front, then `tail` bytes that end
 where the block ends (they overlap the head when the block is shorter than head + tail). Tails are as narrow as they can be:
 a store that crosses a cache line costs twice, and one that meets another one waits for it. lo == hi makes the block length a
-constant of the kernel. Words instead of a head say how long blocks move: as_is, 64 bytes after the other; loop, to aligned places; call, by
+constant of the kernel. Words instead of a head say how long blocks move: as_is, 128 bytes after the other; loop, to aligned places; call, by
 memcpy; stream, past the caches. No length has one of these alone.
 """
 

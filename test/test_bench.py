@@ -215,6 +215,7 @@ def test_peer(lbench, name):
     for what, *how in (["vec8of64_x8192", "--segment", 24], ["vec8of64_x8192", "--cold", 4096], ["vec2of64", "--cold", 1 << 20]):
         row, = rows(run(lbench, "time", "--csv", *SHORT, "--peers=" + name, *how, what).stdout)
         check(float(row[f"{name}_pack_ns"]) > 0, f"{name} with {how}")
+        check((row["memcpy_vs_whole"] != "") == ("--segment" in how), f"memcpy by segments with {how}: {row['memcpy_vs_whole']}")
 
 
 def test_calls(lbench):

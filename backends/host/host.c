@@ -147,7 +147,7 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   l->near = kernel(n, n->block >= libc_of(n) ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
   j->run = long_run;
 }
-/* Long blocks that are moved 64 bytes after the other, or by the C library, are the fastest in the caches; out of them it is four registers that are
+/* Long blocks that are moved as they come, or by the C library, are the fastest in the caches; out of them it is four registers that are
  * loaded before they are stored, since then more lines are asked for at once. Calls find out. */
 typedef struct tried { ldg_long long_; ldg_run *by_four; } tried;
 _Static_assert(sizeof(tried) <= LDG_TRIAL_OWN, "a trial leaves it room");

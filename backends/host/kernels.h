@@ -50,17 +50,19 @@ enum { LDG_FEW_READ, LDG_FEW_WRITTEN }; /* of job->own of a transpose: lines of 
 #define LDG_REGISTER 16
 #endif
 enum { LDG_TOGETHER = LDG_REGISTER == 16 ? 8 : 4 };
-LDG_INLINE void ldg_move_256(char *restrict d, const char *restrict s) {
+LDG_INLINE void ldg_move_together(char *restrict d, const char *restrict s, int n, int together) {
   typedef uint64_t wide __attribute__((vector_size(LDG_REGISTER)));
-  wide x[LDG_TOGETHER];
+  wide x[8];
   LDG_UNROLL
-  for (int at = 0; at < 256; at += LDG_TOGETHER * LDG_REGISTER) {
+  for (int at = 0; at < n; at += together * LDG_REGISTER) {
     LDG_UNROLL
-    for (int i = 0; i < LDG_TOGETHER; i++) __builtin_memcpy(&x[i], s + at + i * LDG_REGISTER, LDG_REGISTER);
+    for (int i = 0; i < together; i++) __builtin_memcpy(&x[i], s + at + i * LDG_REGISTER, LDG_REGISTER);
     LDG_UNROLL
-    for (int i = 0; i < LDG_TOGETHER; i++) __builtin_memcpy(d + at + i * LDG_REGISTER, &x[i], LDG_REGISTER);
+    for (int i = 0; i < together; i++) __builtin_memcpy(d + at + i * LDG_REGISTER, &x[i], LDG_REGISTER);
   }
 }
+LDG_INLINE void ldg_move_256(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 256, LDG_TOGETHER); }
+LDG_INLINE void ldg_move_128(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 128, 128 / LDG_REGISTER); }
 
 /* 64 bytes to an aligned line, past the caches; the fence orders them before what follows. */
 #if defined(__AVX512F__)
