@@ -11,7 +11,8 @@ enum {
   SLOWLY = 8,         /* slower calls that it takes until most of that is believed */
   PATIENCE = 16,      /* calls of others that wait for a second call of one trial */
   OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one goes the way that seems slower */
-  MARGIN = 32         /* of the time of way 0, what the other one has to gain */
+  MARGIN = 32,        /* of the time of way 0, what the other one has to gain */
+  COARSE = 16         /* ticks: a shorter call says nothing */
 };
 
 /* The least of late: interruptions, and lines that happen to be far, only ever add time. A slower call counts for an eighth of what it took
@@ -24,33 +25,37 @@ static void settle(_Atomic uint64_t *pace, uint64_t now) {
 }
 
 /* The other one has to be faster by a thirty-second part: of two that take as long as each other one stays, the one that does less. */
-static void decide(ldg_trial *t) {
-  const uint64_t plain = atomic_load_explicit(&t->pace[0], memory_order_relaxed), other = atomic_load_explicit(&t->pace[1], memory_order_relaxed);
-  if (plain && other) atomic_store_explicit(&t->which, other < plain - plain / MARGIN, memory_order_relaxed);
+static void decide(ldg_verdict *v) {
+  const uint64_t plain = atomic_load_explicit(&v->pace[0], memory_order_relaxed), other = atomic_load_explicit(&v->pace[1], memory_order_relaxed);
+  if (plain && other) atomic_store_explicit(&v->which, other < plain - plain / MARGIN, memory_order_relaxed);
 }
 
 /* Of a thread: bytes before a call is timed. Chance says how many, or of trials that take turns some would never be. */
 typedef struct turns {
   int until;
   uint32_t chance;
-  uintptr_t next; /* address of a trial whose next call is timed; 0: none */
+  uintptr_t next; /* address of a verdict whose next call is timed; 0: none */
   int patience;   /* so many calls of others at most are not timed instead */
+  bool within;    /* a call that is timed, or explores: what it calls counts for nothing */
 } turns;
 static _Thread_local turns turn;
 static int some_bytes(void) {
   turn.chance = turn.chance * 1664525 + 1013904223;
   return MANY * BETWEEN / 2 + (int)((turn.chance >> 8) % (MANY * BETWEEN));
 }
-static bool is_early(const ldg_trial *t) { return atomic_load_explicit(&t->timed, memory_order_relaxed) < EARLY; }
+static bool is_early(const ldg_verdict *v) { return atomic_load_explicit(&v->timed, memory_order_relaxed) < EARLY; }
 
-bool ldg_trial_is_due(const ldg_trial *t, int64_t n) { return is_early(t) || (turn.until -= n < t->many ? (int)n * t->bytes : MANY) < 0; }
+bool ldg_trial_is_due(const ldg_trial *t, int64_t n) {
+  if (turn.within) return false;
+  return is_early(ldg_trial_verdict(t, n)) || (turn.until -= n < t->many ? (int)n * t->bytes : MANY) < 0;
+}
 
 /* What a first call finds is never as it will be: pages are new, lines far. So the likely way has that one, the other the next four,
  * and the likely one three again. From then on the other one has a turn of four, or of 32 if it takes half as long again: it must not be forgotten,
  * but some columns take four times as long, and a tenth of all time would go there. */
-static bool is_of_other(const ldg_trial *t, unsigned call, int best) {
+static bool is_of_other(const ldg_verdict *v, unsigned call, int best) {
   if (call < EARLY) return call >= 1 && call <= EARLY / 2;
-  const uint64_t is = atomic_load_explicit(&t->pace[best], memory_order_relaxed), other = atomic_load_explicit(&t->pace[!best], memory_order_relaxed);
+  const uint64_t is = atomic_load_explicit(&v->pace[best], memory_order_relaxed), other = atomic_load_explicit(&v->pace[!best], memory_order_relaxed);
   return call % (other > is + is / 2 ? SELDOM : OFTEN) == 0;
 }
 
@@ -61,40 +66,51 @@ static bool is_first_of_early(unsigned call) { return call <= 1 || call == EARLY
  * the first call takes as long as the plain ones before, those after it a quarter less). So of the way that seems slower it is the second call that is
  * timed, while other trials of the thread leave the turn to it for a while; what is rare is timed when it has a turn again. False: this call goes there
  * untimed, or the best way since another one waits. */
-static bool is_timed(ldg_trial *t, int best, int *which) {
-  const bool is_next = turn.next == (uintptr_t)t;
+static bool is_timed(ldg_verdict *v, int best, int *which) {
+  const bool is_next = turn.next == (uintptr_t)v;
   if (turn.next && !is_next && turn.patience-- > 0) return *which = best, false;
   turn.next = 0;
-  if (atomic_exchange_explicit(&t->waits, false, memory_order_relaxed) || is_next || *which == best) return true;
-  atomic_store_explicit(&t->waits, true, memory_order_relaxed);
-  turn.next = (uintptr_t)t, turn.patience = PATIENCE;
+  if (atomic_exchange_explicit(&v->waits, false, memory_order_relaxed) || is_next || *which == best) return true;
+  atomic_store_explicit(&v->waits, true, memory_order_relaxed);
+  turn.next = (uintptr_t)v, turn.patience = PATIENCE;
   return false;
 }
 
-int ldg_trial_start(ldg_trial *t, ldg_lap *lap) {
-  lap->early = is_early(t), lap->timed = true;
-  lap->call = lap->early ? atomic_fetch_add_explicit(&t->timed, 1, memory_order_relaxed) : atomic_load_explicit(&t->timed, memory_order_relaxed);
-  const int best = ldg_trial_best(t);
-  lap->which = is_of_other(t, lap->call, best) ? !best : best;
-  if (!lap->early) {
-    lap->timed = is_timed(t, best, &lap->which);
-    if (!lap->timed) return turn.until = -1, lap->which; /* the turn stays */
-    atomic_fetch_add_explicit(&t->timed, 1, memory_order_relaxed), turn.until = some_bytes();
-  }
-  lap->since = ldg_cpu_ticks();
+int ldg_trial_start(const ldg_trial *t, int64_t n, ldg_lap *lap) {
+  ldg_verdict *v = ldg_trial_verdict(t, n);
+  const int best = atomic_load_explicit(&v->which, memory_order_relaxed);
+  lap->of = v, lap->early = is_early(v), lap->timed = turn.within = true;
+  lap->call = lap->early ? atomic_fetch_add_explicit(&v->timed, 1, memory_order_relaxed) : atomic_load_explicit(&v->timed, memory_order_relaxed);
+  lap->which = is_of_other(v, lap->call, best) ? !best : best;
+  if (lap->early) return lap->which;
+  lap->timed = is_timed(v, best, &lap->which);
+  if (lap->timed) atomic_fetch_add_explicit(&v->timed, 1, memory_order_relaxed), turn.until = some_bytes();
+  else turn.until = -1; /* the turn stays */
   return lap->which;
 }
 
-void ldg_trial_stop(ldg_trial *t, int64_t n, const ldg_lap *lap) {
-  if (!lap->timed) return;
-  const uint64_t ticks = ldg_cpu_ticks() - lap->since;
-  if (ticks >> 44 || (lap->early && is_first_of_early(lap->call))) return;
-  settle(&t->pace[lap->which], (ticks << 10) / (uint64_t)n + 1);
-  if (lap->call + 1 >= EARLY) decide(t);
+void ldg_trial_stop(const ldg_lap *lap, int64_t n, uint64_t now) {
+  const uint64_t ticks = now - lap->since;
+  turn.within = false;
+  if (!lap->timed || ticks < COARSE || ticks >> 44 || (lap->early && is_first_of_early(lap->call))) return;
+  settle(&lap->of->pace[lap->which], (ticks << 10) / (uint64_t)n + 1);
+  if (lap->call + 1 >= EARLY) decide(lap->of);
 }
+
+void ldg_trial_never(ldg_trial *t) { t->few = INT64_MAX; }
 
 void ldg_trial_init(ldg_trial *t, int64_t bytes, bool other_is_likely) {
   const int32_t each = (int32_t)ldg_max(1, ldg_min(bytes, MANY));
-  *t = (ldg_trial){ .few = ldg_cpu_ticks() ? LDG_TRIAL_LEAST / ldg_min(each, LDG_TRIAL_LEAST) : INT32_MAX, .many = MANY / each, .bytes = each };
-  atomic_init(&t->which, other_is_likely), atomic_init(&t->waits, false), atomic_init(&t->timed, 0), atomic_init(&t->pace[0], 0), atomic_init(&t->pace[1], 0);
+  *t = (ldg_trial){ .few = LDG_TRIAL_LEAST / ldg_min(each, LDG_TRIAL_LEAST), .many = MANY / each, .bytes = each };
+  for (int i = 0; i < LDG_TRIAL_KINDS; i++) {
+    atomic_init(&t->of[i].which, other_is_likely), atomic_init(&t->of[i].waits, false), atomic_init(&t->of[i].timed, 0);
+    atomic_init(&t->of[i].pace[0], 0), atomic_init(&t->of[i].pace[1], 0);
+  }
+  if (ldg_cpu_ticks() == 0) ldg_trial_never(t);
+}
+
+void ldg_trial_explain(const ldg_trial *t, const char *plain, ldg_text *out) {
+  static const char *const kinds[LDG_TRIAL_KINDS] = { "less than 64 KiB", "64 to 512 KiB", "512 KiB and more" };
+  for (int i = 0; i < LDG_TRIAL_KINDS; i++)
+    if (atomic_load_explicit(&t->of[i].which, memory_order_relaxed) == 0) ldg_text_add(out, "      calls of %s took less time by %s\n", kinds[i], plain);
 }

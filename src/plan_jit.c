@@ -3,9 +3,12 @@
  * bytes its shape is looked at, by another thread, and from then on it shares a slot with all others of that shape. */
 #include "plan_jit.h"
 
+#include "base_cpu.h"
 #include "base_model.h"
 #include "base_trial.h"
 #include "plan_hot.h"
+
+#include <math.h>
 
 #define INLINE static inline __attribute__((always_inline)) /* for calls that pass on what they got */
 
@@ -60,9 +63,11 @@ INLINE int run_kernel(const hot *h, ldg_kernel *k, const char *src, char *dst, i
 
 static __attribute__((noinline)) int run_timed(const ldg_job *j, hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
   ldg_lap lap;
-  if (ldg_trial_start(&h->trial, &lap)) run_kernel(h, k, src, dst, i0, n);
+  const int which = ldg_trial_start(&h->trial, n, &lap);
+  lap.since = ldg_cpu_ticks();
+  if (which) run_kernel(h, k, src, dst, i0, n);
   else h->below(j, src, dst, i0, n);
-  ldg_trial_stop(&h->trial, n, &lap);
+  ldg_trial_stop(&lap, n, ldg_cpu_ticks());
   return LADING_OK;
 }
 
@@ -71,7 +76,7 @@ static __attribute__((noinline)) int run_tried(const ldg_job *j, ldg_kernel *k, 
   hot *h = j->hot;
   if (!is_for(h, n)) return h->below(j, src, dst, i0, n);
   if (ldg_trial_may(&h->trial, n) && ldg_trial_is_due(&h->trial, n)) return run_timed(j, h, k, src, dst, i0, n);
-  return ldg_trial_best(&h->trial) ? run_kernel(h, k, src, dst, i0, n) : h->below(j, src, dst, i0, n);
+  return ldg_trial_best(&h->trial, n) ? run_kernel(h, k, src, dst, i0, n) : h->below(j, src, dst, i0, n);
 }
 
 static void look(const ldg_look *l, bool dropped);
@@ -101,8 +106,8 @@ static int run_list(const ldg_job *j, const char *src, char *dst, int64_t i0, in
   const hot *h = j->hot;
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
   if (!k) return run_below(j, h, src, dst, i0, n);
-  if (n >= h->light || !ldg_hot_is_for(&h->hot, n, n)) return run_tried(j, k, src, dst, i0, n);
-  return run_entries(h, k, src, dst, i0, n);
+  if (n >= h->light) return run_tried(j, k, src, dst, i0, n);
+  return ldg_hot_is_for(&h->hot, n, n) ? run_entries(h, k, src, dst, i0, n) : h->below(j, src, dst, i0, n);
 }
 
 /* ---- shapes ---- */
@@ -181,10 +186,14 @@ static int64_t most_at_once(const hot *h) {
   return h->step->size <= bytes ? INT64_MAX : 0;
 }
 
-/* Bytes that an iteration of the step takes as long as: a block that is far from the next one takes a line. */
+/* Bytes of the lines of an iteration: a run that is far from others has one of its own, those near each other have as many as they span. */
 static int64_t bytes_each(const ldg_step *s) {
-  const int64_t line = s->rep->kind == LDG_REPEAT ? ldg_min(64, s->stride[0] < 0 ? -s->stride[0] : s->stride[0]) : 64;
-  return ldg_max(s->each ? s->each : s->size / ldg_max(s->n, 1), line);
+  const bool repeat = s->rep->kind == LDG_REPEAT;
+  const ldg_rep *of = repeat ? s->rep->child : s->rep;
+  const int64_t n = repeat ? 1 : ldg_max(s->n, 1);
+  const double far = 64.0 * (double)of->runs / (double)n, span = ((double)of->hi - (double)of->lo) / (double)n, stride = repeat ? fabs((double)s->stride[0]) : 0;
+  const double near = span > stride ? span : stride, lines = near < far ? near : far;
+  return ldg_max(s->each ? s->each : s->size / n, lines < 1 << 20 ? (int64_t)lines : 1 << 20);
 }
 
 static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
@@ -192,7 +201,7 @@ static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
   h->most = most_at_once(h);
   if (!shape_of(h, s)) return "it has too many fields";
   ldg_trial_init(&h->trial, bytes_each(h->step), true);
-  if (ldg_jit_forced()) h->trial.few = INT32_MAX;
+  if (ldg_jit_forced()) ldg_trial_never(&h->trial);
   h->light = h->loops > 1 ? 0 : ldg_min(h->trial.few, h->most);
   *gain = gain_of(h);
   return NULL;
@@ -249,8 +258,9 @@ void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {
   if (!h) return;
   ldg_text_add(t, "    %s: ", dir == LDG_PACK ? "pack" : "unpack");
   ldg_hot_explain(&h->hot, t);
-  if (atomic_load_explicit(&h->hot.slot, memory_order_acquire) && h->most < INT64_MAX)
-    ldg_text_add(t, "      for less than %lld bytes at once\n", (long long)ldg_model_count(LDG_MODEL_STREAM));
+  if (!atomic_load_explicit(&h->hot.slot, memory_order_acquire)) return;
+  if (h->most < INT64_MAX) ldg_text_add(t, "      for less than %lld bytes at once\n", (long long)ldg_model_count(LDG_MODEL_STREAM));
+  if (ldg_hot_kernel(&h->hot)) ldg_trial_explain(&h->trial, "tier 1", t);
 }
 
 static void warm_job(hot *h) {

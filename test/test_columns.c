@@ -78,10 +78,11 @@ START_TEST(columns_that_go_by_groups) {
   ck_assert_ptr_null(paced->why_not(&beyond));
   ck_assert_ptr_nonnull(strstr(paced->why_not(&within), "few sets"));
   const ldg_nest to_memory = { .block = 8, .nd = 1, .dim = { { 1 << 17, 8, 1032 } } }, few_lines = { .block = 8, .nd = 1, .dim = { { 4096, 8, 1 << 20 | 64 } } },
-    wide = { .block = 24, .nd = 1, .dim = { { 1 << 17, 24, 1032 } } };
+    wide = { .block = 24, .nd = 1, .dim = { { 1 << 17, 24, 1032 } } }, wide_of_few = { .block = 24, .nd = 1, .dim = { { 1 << 17, 24, -1024 } } };
   ck_assert_ptr_null(paced->why_not(&to_memory)); /* of any number of sets */
   ck_assert_ptr_nonnull(strstr(paced->why_not(&few_lines), "few sets"));
   ck_assert_ptr_nonnull(strstr(paced->why_not(&wide), "few sets"));
+  ck_assert_ptr_null(paced->why_not(&wide_of_few)); /* a near store between any two blocks may gain */
   for (int i = 0; i < LDG_MODEL_NAMES; i++) m.number[i] = INT64_C(1) << 52;
   ck_assert_str_eq(paced->why_not(&column), "there are few blocks"); /* a group is of no more lines than 1024 */
   ck_assert_ptr_null(paced->why_not(&far_of_one_set));
@@ -140,6 +141,7 @@ START_TEST(first_calls_of_columns) {
   ldg_model_use(&m);
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 1032 } } }), 3); /* written to memory */
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 1024 } } }), 3); /* too far for groups */
+  ck_assert_int_eq(first_of((ldg_nest){ .block = 64, .nd = 1, .dim = { { many, 64, 1024 } } }), 3);
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 4096 } } }), 1); /* of one set: they wait for each other in any case */
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 4096, 1032 } } }), 1);
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 4096, 2048, 8 } } }), 2); /* read beyond the second cache */

@@ -158,10 +158,10 @@ END_TEST
 
 static void judge_useless(const char *path) { forge(path, INT64_MAX, INT64_MAX, false, NULL); }
 static void move_nothing(const char *path) { forge(path, 1, INT64_MAX, false, &at_once); }
-#if defined(__aarch64__) /* the same after 50000 turns of a loop */
-static const code slowly = CODE("\x00\x6a\x98\x52\x00\x04\x00\x71\xe1\xff\xff\x54\xc0\x03\x5f\xd6");
+#if defined(__aarch64__) /* the same after a million turns of a loop */
+static const code slowly = CODE("\x00\x02\xa0\x52\x00\x04\x00\x71\xe1\xff\xff\x54\xc0\x03\x5f\xd6");
 #else
-static const code slowly = CODE("\xb8\x50\xc3\x00\x00\xff\xc8\x75\xfc\xc3");
+static const code slowly = CODE("\xb8\x40\x42\x0f\x00\xff\xc8\x75\xfc\xc3");
 #endif
 static void move_nothing_slowly(const char *path) { forge(path, 1, INT64_MAX, false, &slowly); }
 enum { FEW = 50, ROW = 61 }; /* rows of more fields than a kernel has */

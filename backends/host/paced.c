@@ -45,9 +45,9 @@ int64_t ldg_paced_written(int64_t block, int64_t stride) {
   return sets_of(stride, few_written(block)) * meet_by(LDG_MODEL_MEET_WRITTEN);
 }
 
-/* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; else LDG_IDLE between blocks so many times; and
- * whether its lines come from so far that groups lose, and whether it is only worth a trial. */
-typedef struct flank { int64_t sets, group; int32_t idle; bool far, guess; } flank;
+/* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; else LDG_IDLE between blocks so many times, or a
+ * store to a near line; and whether its lines come from so far that groups lose, and whether it is only worth a trial. */
+typedef struct flank { int64_t sets, group; int32_t idle; bool stores, far, guess; } flank;
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
 static double reach_of(const ldg_nest *n, int side) {
@@ -64,7 +64,7 @@ static flank by_groups(const ldg_nest *n, int side) {
   const int64_t stride = stride_of(&n->dim[0], side);
   const int64_t sets = sets_of(stride, side == LDG_MODEL_READ ? few_read(n->block) : few_written(n->block));
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
-  return group ? (flank){ sets, group, 0, is_far(n, side, sets), false } : (flank){ 0 };
+  return group ? (flank){ .sets = sets, .group = group, .far = is_far(n, side, sets) } : (flank){ 0 };
 }
 
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
@@ -73,26 +73,33 @@ static flank by_groups(const ldg_nest *n, int side) {
 static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LDG_PACED_MAX && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   const int64_t sets = is_more ? sets_of(stride_of(&n->dim[0], side), sets_by(LDG_MODEL_SETS_APART)) : 0;
-  return (flank){ sets, 0, sets == 1 ? 4 : sets == 2 ? 2 : sets ? 1 : 0, is_far(n, side, sets), false };
+  return (flank){ .sets = sets, .idle = sets == 1 ? 4 : sets == 2 ? 2 : sets ? 1 : 0, .far = is_far(n, side, sets) };
 }
 
-/* A few bytes of more lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other, and some
- * wait less for each other (8 bytes, 131072 blocks 1 KiB apart: 5.9 ns a block, by 64 slots 5.2; Zen 5). Only calls find out. */
+/* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
+ * wait a quarter less where a store to a near line stands between two of them (1 byte, 1 KiB apart: 5.2 ns a block, so 4.05; 64 bytes 3.7 and 2.1; Zen 5), of others
+ * those of a few bytes by as many slots (8 bytes, 2 KiB apart: 7.5, by 64 slots 6.0). Only calls find out. */
 enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16, LINE = 64 };
 static bool is_far_written(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
   double lines = 1;
   for (int k = 0; k < n->nd; k++)
     if (fabs((double)n->dim[k].dst) >= LINE) lines *= (double)n->dim[k].n;
-  return sets_by(LDG_MODEL_SETS_APART) && n->block <= FAR_BLOCK && (stride >= FAR_STRIDE || stride <= -FAR_STRIDE) &&
-         LINE * lines > ldg_model_footprint(LDG_MODEL_L2) && reach_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
+  return sets_by(LDG_MODEL_SETS_APART) && (stride >= FAR_STRIDE || stride <= -FAR_STRIDE) && LINE * lines > ldg_model_footprint(LDG_MODEL_L2) &&
+         reach_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
+}
+static flank far_written(const ldg_nest *n) {
+  const bool stores = n->block <= LDG_PACED_MAX && sets_of(n->dim[0].dst, sets_by(LDG_MODEL_SETS_APART)) >= 4;
+  if (!is_far_written(n) || (n->block > FAR_BLOCK && !stores)) return (flank){ 0 };
+  return (flank){ .sets = SETS_MOST, .idle = stores ? 0 : FAR_IDLE, .stores = stores, .guess = true };
 }
 
 static flank flank_of(const ldg_nest *n, int side) {
   const flank groups = by_groups(n, side), apart = kept_apart(n, side);
   if (side == LDG_MODEL_READ) return groups.group && apart.sets < 2 ? groups : apart; /* what is read of few sets gains more apart, of one set by groups */
   if (groups.group && !groups.far) return groups;
-  return is_far_written(n) ? (flank){ SETS_MOST, 0, FAR_IDLE, false, true } : groups.group ? groups : apart;
+  const flank far = far_written(n);
+  return far.sets ? far : groups.group ? groups : apart;
 }
 
 /* Blocks in a group, of both sides; 0: none is waited for. */
@@ -129,6 +136,6 @@ static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t
 void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain) {
   const flank r = flank_of(&j->nest, LDG_MODEL_READ), w = flank_of(&j->nest, LDG_MODEL_WRITE);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
-  *(paced *)(void *)j->own = (paced){ { group, r.idle ? r.idle : w.idle, r.group != 0, w.group != 0 }, group ? groups : apart };
+  *(paced *)(void *)j->own = (paced){ { group, r.idle ? r.idle : w.idle, w.stores, r.group != 0, w.group != 0 }, group ? groups : apart };
   ldg_trial_prepare(j, plain, run, group || r.idle || !w.guess);
 }

@@ -12,15 +12,17 @@ static two *two_of(const ldg_job *j) { return (two *)((uintptr_t)(const void *)j
 
 static __attribute__((noinline)) int run_timed(const ldg_job *j, two *a, const char *src, char *dst, int64_t i0, int64_t n) {
   ldg_lap lap;
-  a->run[ldg_trial_start(&a->trial, &lap)](j, src, dst, i0, n);
-  ldg_trial_stop(&a->trial, n, &lap);
+  ldg_run *const way = a->run[ldg_trial_start(&a->trial, n, &lap)];
+  lap.since = ldg_cpu_ticks();
+  way(j, src, dst, i0, n);
+  ldg_trial_stop(&lap, n, ldg_cpu_ticks());
   return LADING_OK;
 }
 
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   two *a = two_of(j);
   if (ldg_trial_may(&a->trial, n) && ldg_trial_is_due(&a->trial, n)) return run_timed(j, a, src, dst, i0, n);
-  return a->run[ldg_trial_best(&a->trial)](j, src, dst, i0, n);
+  return a->run[ldg_trial_best(&a->trial, n)](j, src, dst, i0, n);
 }
 
 /* Of an iteration of the outermost dim, MANY at most. */

@@ -1,0 +1,172 @@
+/* trial: which of two ways calls find out to be faster, by a clock that is made up. */
+#include "common.h"
+
+#include "base_trial.h"
+
+/* Ticks of a call, by the way it takes and the one that the call before took. */
+typedef uint64_t cost(int which, int before, int64_t n);
+typedef struct run { ldg_trial trial; cost *cost; int before; int64_t took[2]; } run;
+
+enum { EACH = 64, SHORT = 200, LONG = 20000 }; /* bytes of an iteration, iterations */
+
+/* Trials of a test are in one place, or a thread would wait for one that is no more. */
+static run a, b;
+static void start(run *r, cost *c, bool other_is_likely) {
+  ldg_trial_init(&r->trial, EACH, other_is_likely);
+  if (r->trial.few == INT64_MAX) r->trial.few = SHORT; /* the clock is ours */
+  r->cost = c, r->before = other_is_likely, r->took[0] = r->took[1] = 0;
+}
+
+static int call(run *r, int64_t n) {
+  ldg_lap lap;
+  const bool due = ldg_trial_may(&r->trial, n) && ldg_trial_is_due(&r->trial, n);
+  const int which = due ? ldg_trial_start(&r->trial, n, &lap) : ldg_trial_best(&r->trial, n);
+  if (due) lap.since = 1000, ldg_trial_stop(&lap, n, 1000 + r->cost(which, r->before, n));
+  r->took[which]++, r->before = which;
+  return which;
+}
+
+/* Of so many calls, those that go the other way. */
+static int64_t others(run *r, int calls, int64_t n) {
+  r->took[1] = 0;
+  for (int i = 0; i < calls; i++) call(r, n);
+  return r->took[1];
+}
+
+static uint64_t other_gains(int which, int before, int64_t n) { return (void)before, (uint64_t)(which ? 20 * n : 30 * n); }
+static uint64_t other_loses(int which, int before, int64_t n) { return (void)before, (uint64_t)(which ? 30 * n : 20 * n); }
+static uint64_t other_gains_little(int which, int before, int64_t n) { return (void)before, (uint64_t)(which ? 98 * n : 100 * n); }
+static uint64_t other_gains_enough(int which, int before, int64_t n) { return (void)before, (uint64_t)(which ? 96 * n : 100 * n); }
+static uint64_t other_gains_if_short(int which, int before, int64_t n) { return n == SHORT ? other_gains(which, before, n) : other_loses(which, before, 2 * n); }
+static uint64_t other_gains_if_long(int which, int before, int64_t n) { return n == LONG ? other_gains(which, before, 2 * n) : other_loses(which, before, n); }
+static uint64_t other_gains_in_a_row(int which, int before, int64_t n) { return (uint64_t)(which ? before ? 80 * n : 130 * n : 100 * n); }
+
+START_TEST(first_calls) {
+  static const int likely[8] = { 0, 1, 1, 1, 1, 0, 0, 0 };
+  for (int other = 0; other < 2; other++) {
+    start(&a, other_gains, other);
+    for (int i = 0; i < 8; i++) {
+      ck_assert_int_eq(call(&a, SHORT - 100), i < 7 || !other ? other : 1); /* too short to be timed */
+      ck_assert_int_eq(call(&a, SHORT), likely[i] ^ other);
+    }
+    ck_assert_int_gt(others(&a, 100, SHORT), 90);
+  }
+}
+END_TEST
+
+/* Whatever is likely, and also what becomes so. */
+START_TEST(faster_way_is_taken) {
+  for (int i = 0; i < 4; i++) {
+    start(&a, i & 1 ? other_gains : other_loses, i & 2);
+    others(&a, 2000, LONG);
+    ck_assert(i & 1 ? others(&a, 1000, LONG) > 900 : others(&a, 1000, LONG) < 100);
+    a.cost = i & 1 ? other_loses : other_gains;
+    others(&a, 4000, LONG);
+    ck_assert(i & 1 ? others(&a, 1000, LONG) < 100 : others(&a, 1000, LONG) > 900);
+  }
+}
+END_TEST
+
+START_TEST(small_gains_do_not_count) {
+  for (int other = 0; other < 2; other++) {
+    start(&a, other_gains_little, other);
+    others(&a, 2000, LONG);
+    ck_assert_int_lt(others(&a, 1000, LONG), 100);
+    start(&a, other_gains_enough, other);
+    others(&a, 2000, LONG);
+    ck_assert_int_gt(others(&a, 1000, LONG), 900);
+  }
+}
+END_TEST
+
+/* What is faster for short calls is not for long ones, in the same trial, by turns. */
+START_TEST(short_and_long_calls) {
+  static cost *const costs[] = { other_gains_if_short, other_gains_if_long };
+  for (int i = 0; i < 4; i++) {
+    start(&a, costs[i & 1], i & 2);
+    for (int k = 0; k < 4000; k++) call(&a, k % 2 ? SHORT : LONG);
+    a.took[1] = 0;
+    for (int k = 0; k < 1000; k++) call(&a, SHORT);
+    const int64_t in_short = a.took[1];
+    for (int k = 0; k < 1000; k++) call(&a, LONG);
+    const int64_t in_long = a.took[1] - in_short;
+    ck_assert(i & 1 ? in_short < 100 && in_long > 900 : in_short > 900 && in_long < 100);
+  }
+}
+END_TEST
+
+/* A way that pays for following the other one is judged by what it takes behind itself. */
+START_TEST(second_call_counts) {
+  for (int other = 0; other < 2; other++) {
+    start(&a, other_loses, other);
+    others(&a, 1000, LONG);
+    a.cost = other_gains_in_a_row;
+    others(&a, 8000, LONG);
+    ck_assert_int_gt(others(&a, 1000, LONG), 900);
+  }
+}
+END_TEST
+
+/* The slower way is not forgotten, and takes little: two calls of each 16 x 4, or 16 x 32 where it takes half as long again. */
+static uint64_t other_loses_much(int which, int before, int64_t n) { return (void)before, (uint64_t)(which ? 100 * n : 20 * n); }
+static uint64_t other_loses_some(int which, int before, int64_t n) { return (void)before, (uint64_t)(which ? 24 * n : 20 * n); }
+START_TEST(slower_way_is_seldom) {
+  start(&a, other_loses_some, false);
+  others(&a, 100, LONG);
+  const int64_t some = others(&a, 64000, LONG);
+  start(&a, other_loses_much, false);
+  others(&a, 100, LONG);
+  const int64_t much = others(&a, 64000, LONG);
+  ck_assert_msg(some > 1200 && some < 3000 && much > 120 && much < 400, "%lld and %lld", (long long)some, (long long)much);
+}
+END_TEST
+
+/* Of a clock whose steps are longer than a call nothing is learned. */
+static uint64_t two_steps(int which, int before, int64_t n) { return (void)which, (void)before, (void)n, UINT64_C(2); }
+START_TEST(coarse_clock) {
+  for (int other = 0; other < 2; other++) {
+    start(&a, two_steps, other);
+    others(&a, 100, SHORT);
+    ck_assert_int_eq(ldg_trial_best(&a.trial, SHORT), other);
+  }
+}
+END_TEST
+
+/* Nothing is timed, nor counted, within a call that is: neither one that is timed nor one that explores. */
+START_TEST(calls_within_calls) {
+  ldg_lap lap;
+  start(&a, other_gains, true), start(&b, other_gains, true);
+  for (int i = 0; i < 3000; i++) {
+    if (!ldg_trial_is_due(&a.trial, LONG)) continue;
+    ldg_trial_start(&a.trial, LONG, &lap);
+    for (int k = 0; k < 20; k++) ck_assert(!ldg_trial_is_due(&b.trial, LONG));
+    lap.since = 1000, ldg_trial_stop(&lap, LONG, 1000 + a.cost(lap.which, 0, LONG));
+  }
+  ck_assert_int_eq(ldg_trial_best(&a.trial, LONG), 1);
+  ck_assert(ldg_trial_is_due(&b.trial, LONG)); /* its first call */
+}
+END_TEST
+
+START_TEST(never) {
+  start(&a, other_loses, true);
+  ldg_trial_never(&a.trial);
+  ck_assert_int_eq(others(&a, 100, LONG), 100);
+  ck_assert(!ldg_trial_may(&a.trial, INT64_MAX - 1));
+}
+END_TEST
+
+START_TEST(explained) {
+  char text[400] = "";
+  ldg_text t = { text, sizeof text, 0 };
+  start(&a, other_gains_if_short, true);
+  ldg_trial_explain(&a.trial, "that one", &t);
+  ck_assert_str_eq(text, "");
+  for (int k = 0; k < 4000; k++) call(&a, k % 2 ? SHORT : LONG);
+  ldg_trial_explain(&a.trial, "that one", &t);
+  ck_assert_str_eq(text, "      calls of 512 KiB and more took less time by that one\n");
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, slower_way_is_seldom, coarse_clock, calls_within_calls, never, explained);
+}
