@@ -12,7 +12,7 @@ enum {
   PATIENCE = 16,      /* calls of others that wait for a second call of one trial */
   OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one goes the way that seems slower */
   MARGIN = 32,        /* of the time of way 0, what the other one has to gain */
-  COARSE = 16         /* ticks: a shorter call says nothing */
+  COARSE = 64         /* ticks: shorter calls are all alike (of 10 ns, a virtual Zen 5's clock goes on by 26, others by one of 40) */
 };
 
 /* The least of late: interruptions, and lines that happen to be far, only ever add time. A slower call counts for an eighth of what it took
@@ -36,7 +36,7 @@ typedef struct turns {
   uint32_t chance;
   uintptr_t next; /* address of a verdict whose next call is timed; 0: none */
   int patience;   /* so many calls of others at most are not timed instead */
-  bool within;    /* a call that is timed, or explores: what it calls counts for nothing */
+  enum { FREE, TIMING, EXPLORING } within; /* a call that is timed, or one before that */
 } turns;
 static _Thread_local turns turn;
 static int some_bytes(void) {
@@ -46,8 +46,9 @@ static int some_bytes(void) {
 static bool is_early(const ldg_verdict *v) { return atomic_load_explicit(&v->timed, memory_order_relaxed) < EARLY; }
 
 bool ldg_trial_is_due(const ldg_trial *t, int64_t n) {
-  if (turn.within) return false;
-  return is_early(ldg_trial_verdict(t, n)) || (turn.until -= n < t->many ? (int)n * t->bytes : MANY) < 0;
+  if (turn.within == TIMING) return false;
+  if (is_early(ldg_trial_verdict(t, n))) return true;
+  return turn.within == FREE && (turn.until -= n < t->edge[0] ? (int)(n * t->bytes) : MANY) < 0;
 }
 
 /* What a first call finds is never as it will be: pages are new, lines far. So the likely way has that one, the other the next four,
@@ -79,29 +80,33 @@ static bool is_timed(ldg_verdict *v, int best, int *which) {
 int ldg_trial_start(const ldg_trial *t, int64_t n, ldg_lap *lap) {
   ldg_verdict *v = ldg_trial_verdict(t, n);
   const int best = atomic_load_explicit(&v->which, memory_order_relaxed);
-  lap->of = v, lap->early = is_early(v), lap->timed = turn.within = true;
+  lap->of = v, lap->early = is_early(v), lap->timed = true, lap->within = turn.within, turn.within = TIMING;
   lap->call = lap->early ? atomic_fetch_add_explicit(&v->timed, 1, memory_order_relaxed) : atomic_load_explicit(&v->timed, memory_order_relaxed);
   lap->which = is_of_other(v, lap->call, best) ? !best : best;
   if (lap->early) return lap->which;
   lap->timed = is_timed(v, best, &lap->which);
   if (lap->timed) atomic_fetch_add_explicit(&v->timed, 1, memory_order_relaxed), turn.until = some_bytes();
-  else turn.until = -1; /* the turn stays */
+  else turn.until = -1, turn.within = EXPLORING; /* the turn stays */
   return lap->which;
 }
 
+/* A way that takes less than the clock tells is known to be no slower than that, if the other one is known. */
 void ldg_trial_stop(const ldg_lap *lap, int64_t n, uint64_t now) {
   const uint64_t ticks = now - lap->since;
-  turn.within = false;
-  if (!lap->timed || ticks < COARSE || ticks >> 44 || (lap->early && is_first_of_early(lap->call))) return;
-  settle(&lap->of->pace[lap->which], (ticks << 10) / (uint64_t)n + 1);
+  turn.within = lap->within;
+  if (!lap->timed || ticks >> 44 || (lap->early && is_first_of_early(lap->call))) return;
+  if (ticks < COARSE && !atomic_load_explicit(&lap->of->pace[!lap->which], memory_order_relaxed)) return;
+  settle(&lap->of->pace[lap->which], (ldg_max(ticks, COARSE) << 10) / (uint64_t)n + 1);
   if (lap->call + 1 >= EARLY) decide(lap->of);
 }
 
 void ldg_trial_never(ldg_trial *t) { t->few = INT64_MAX; }
 
+static int64_t iterations(int64_t bytes, int64_t each) { return (bytes + each - 1) / each; }
+
 void ldg_trial_init(ldg_trial *t, int64_t bytes, bool other_is_likely) {
-  const int32_t each = (int32_t)ldg_max(1, ldg_min(bytes, MANY));
-  *t = (ldg_trial){ .few = LDG_TRIAL_LEAST / ldg_min(each, LDG_TRIAL_LEAST), .many = MANY / each, .bytes = each };
+  const int64_t each = ldg_max(1, bytes);
+  *t = (ldg_trial){ .few = LDG_TRIAL_LEAST / ldg_min(each, LDG_TRIAL_LEAST), .edge = { iterations(MANY, each), iterations(8 * MANY, each) }, .bytes = each };
   for (int i = 0; i < LDG_TRIAL_KINDS; i++) {
     atomic_init(&t->of[i].which, other_is_likely), atomic_init(&t->of[i].waits, false), atomic_init(&t->of[i].timed, 0);
     atomic_init(&t->of[i].pace[0], 0), atomic_init(&t->of[i].pace[1], 0);
@@ -112,5 +117,5 @@ void ldg_trial_init(ldg_trial *t, int64_t bytes, bool other_is_likely) {
 void ldg_trial_explain(const ldg_trial *t, const char *plain, ldg_text *out) {
   static const char *const kinds[LDG_TRIAL_KINDS] = { "less than 64 KiB", "64 to 512 KiB", "512 KiB and more" };
   for (int i = 0; i < LDG_TRIAL_KINDS; i++)
-    if (atomic_load_explicit(&t->of[i].which, memory_order_relaxed) == 0) ldg_text_add(out, "      calls of %s took less time by %s\n", kinds[i], plain);
+    if (atomic_load_explicit(&t->of[i].which, memory_order_relaxed) == 0) ldg_text_add(out, "      calls of %s of lines took less time by %s\n", kinds[i], plain);
 }

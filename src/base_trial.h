@@ -6,7 +6,7 @@
 #include "base.h"
 
 #define LDG_TRIAL_LEAST (128 * 64) /* bytes: calls of fewer are not timed, but of an iteration that has half as many */
-#define LDG_TRIAL_KINDS 3          /* of calls: as long as some part of the first cache, of the second, and longer ones */
+#define LDG_TRIAL_KINDS 3          /* of calls: of less than 64 KiB, of less than 512 KiB, of more */
 
 /* What is known of both ways for calls of one kind. All of it is racy: what is lost was only timed in vain. */
 typedef struct ldg_verdict {
@@ -19,7 +19,8 @@ typedef struct ldg_verdict {
 /* Any number of threads may run both ways. */
 typedef struct ldg_trial {
   int64_t few;              /* iterations: fewer are not timed; INT64_MAX: none ever is */
-  int32_t many, bytes;      /* iterations: so many count as a call like any other; bytes of one */
+  int64_t edge[LDG_TRIAL_KINDS - 1]; /* iterations: so many are a call of the next kind */
+  int64_t bytes;            /* of an iteration */
   ldg_verdict of[LDG_TRIAL_KINDS];
 } ldg_trial;
 
@@ -27,20 +28,21 @@ typedef struct ldg_trial {
 void ldg_trial_init(ldg_trial *t, int64_t bytes, bool other_is_likely);
 /* No call is timed. */
 void ldg_trial_never(ldg_trial *t);
-/* For which calls, in bytes, way 0 seems faster, if there are any. */
+/* A line for each kind of calls for which way 0, which is called `plain`, seems faster. */
 void ldg_trial_explain(const ldg_trial *t, const char *plain, ldg_text *out);
 
 /* Which kind of call n iterations are. */
 static inline ldg_verdict *ldg_trial_verdict(const ldg_trial *t, int64_t n) {
-  return (ldg_verdict *)(uintptr_t)&t->of[n < t->many ? 0 : n / 8 < t->many ? 1 : 2];
+  return (ldg_verdict *)(uintptr_t)&t->of[n < t->edge[0] ? 0 : n < t->edge[1] ? 1 : 2];
 }
 /* The way that seems faster. */
 static inline int ldg_trial_best(const ldg_trial *t, int64_t n) { return atomic_load_explicit(&ldg_trial_verdict(t, n)->which, memory_order_relaxed); }
 static inline bool ldg_trial_may(const ldg_trial *t, int64_t n) { return n >= t->few; }
 
 /* A call of n iterations that may be timed: is it to be? If so it takes the way that start says, notes in `since` when it begins, by
- * ldg_cpu_ticks, and says to stop when it is done. Calls within it are not timed. */
-typedef struct ldg_lap { uint64_t since; ldg_verdict *of; unsigned call; int which; bool early, timed; } ldg_lap;
+ * ldg_cpu_ticks, and says to stop when it is done. Of what it calls, nothing is timed; but if it turns out to be there only so that the next one
+ * is timed, first calls are. */
+typedef struct ldg_lap { uint64_t since; ldg_verdict *of; unsigned call; int which, within; bool early, timed; } ldg_lap;
 bool ldg_trial_is_due(const ldg_trial *t, int64_t n);
 int ldg_trial_start(const ldg_trial *t, int64_t n, ldg_lap *lap);
 void ldg_trial_stop(const ldg_lap *lap, int64_t n, uint64_t now);

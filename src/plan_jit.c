@@ -75,7 +75,8 @@ static __attribute__((noinline)) int run_timed(const ldg_job *j, hot *h, ldg_ker
 static __attribute__((noinline)) int run_tried(const ldg_job *j, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
   if (!is_for(h, n)) return h->below(j, src, dst, i0, n);
-  if (ldg_trial_may(&h->trial, n) && ldg_trial_is_due(&h->trial, n)) return run_timed(j, h, k, src, dst, i0, n);
+  if (!ldg_trial_may(&h->trial, n)) return run_kernel(h, k, src, dst, i0, n);
+  if (ldg_trial_is_due(&h->trial, n)) return run_timed(j, h, k, src, dst, i0, n);
   return ldg_trial_best(&h->trial, n) ? run_kernel(h, k, src, dst, i0, n) : h->below(j, src, dst, i0, n);
 }
 
@@ -193,7 +194,7 @@ static int64_t bytes_each(const ldg_step *s) {
   const int64_t n = repeat ? 1 : ldg_max(s->n, 1);
   const double far = 64.0 * (double)of->runs / (double)n, span = ((double)of->hi - (double)of->lo) / (double)n, stride = repeat ? fabs((double)s->stride[0]) : 0;
   const double near = span > stride ? span : stride, lines = near < far ? near : far;
-  return ldg_max(s->each ? s->each : s->size / n, lines < 1 << 20 ? (int64_t)lines : 1 << 20);
+  return ldg_max(s->each ? s->each : s->size / n, lines < 1e15 ? (int64_t)lines : INT64_C(1) << 50);
 }
 
 static const char *make_shape(void *arg, ldg_shape *s, double *gain) {

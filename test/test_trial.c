@@ -121,29 +121,68 @@ START_TEST(slower_way_is_seldom) {
 }
 END_TEST
 
-/* Of a clock whose steps are longer than a call nothing is learned. */
+/* Of calls that are shorter than the clock's steps nothing is learned, but that they are shorter than others. */
 static uint64_t two_steps(int which, int before, int64_t n) { return (void)which, (void)before, (void)n, UINT64_C(2); }
+static uint64_t other_takes_steps(int which, int before, int64_t n) { return (void)before, (void)n, which ? UINT64_C(7500) : UINT64_C(2); }
+static uint64_t plain_takes_steps(int which, int before, int64_t n) { return (void)before, (void)n, which ? UINT64_C(2) : UINT64_C(100); }
 START_TEST(coarse_clock) {
   for (int other = 0; other < 2; other++) {
     start(&a, two_steps, other);
     others(&a, 100, SHORT);
     ck_assert_int_eq(ldg_trial_best(&a.trial, SHORT), other);
+    start(&a, other_takes_steps, other);
+    others(&a, 100, SHORT);
+    ck_assert_int_lt(others(&a, 1000, SHORT), 100);
+    start(&a, plain_takes_steps, other);
+    others(&a, 100, SHORT);
+    ck_assert_int_gt(others(&a, 1000, SHORT), 900);
   }
 }
 END_TEST
 
-/* Nothing is timed, nor counted, within a call that is: neither one that is timed nor one that explores. */
+static int due_within(run *r, int calls, int64_t n) {
+  int due = 0;
+  for (int k = 0; k < calls; k++) due += ldg_trial_is_due(&r->trial, n);
+  return due;
+}
+
+/* Nothing is timed, nor counted, within a call that is timed; within one that explores, first calls are. */
 START_TEST(calls_within_calls) {
-  ldg_lap lap;
-  start(&a, other_gains, true), start(&b, other_gains, true);
-  for (int i = 0; i < 3000; i++) {
+  run old;
+  int timed = 0, explored = 0;
+  start(&a, other_loses_some, false), start(&b, other_gains, false), start(&old, other_gains, false);
+  others(&old, 100, LONG);
+  for (int i = 0; i < 20000; i++) {
+    ldg_lap lap;
     if (!ldg_trial_is_due(&a.trial, LONG)) continue;
-    ldg_trial_start(&a.trial, LONG, &lap);
-    for (int k = 0; k < 20; k++) ck_assert(!ldg_trial_is_due(&b.trial, LONG));
-    lap.since = 1000, ldg_trial_stop(&lap, LONG, 1000 + a.cost(lap.which, 0, LONG));
+    const int which = ldg_trial_start(&a.trial, LONG, &lap);
+    ck_assert_int_eq(due_within(&b, 20, LONG), lap.timed ? 0 : 20);
+    ck_assert_int_eq(due_within(&old, 40, LONG), 0);
+    if (!lap.timed) others(&b, 1, LONG); /* after which the outer call is still one */
+    ck_assert_int_eq(due_within(&old, 40, LONG), 0);
+    start(&b, other_gains, false);
+    timed += lap.timed, explored += !lap.timed;
+    lap.since = 1000, ldg_trial_stop(&lap, LONG, 1000 + a.cost(which, 0, LONG));
   }
-  ck_assert_int_eq(ldg_trial_best(&a.trial, LONG), 1);
-  ck_assert(ldg_trial_is_due(&b.trial, LONG)); /* its first call */
+  ck_assert_int_gt(explored, 100);
+  ck_assert(timed > 3 * explored && timed < 2000); /* one call in 16, had the others counted it were all */
+  ck_assert_int_eq(ldg_trial_best(&a.trial, LONG), 0);
+}
+END_TEST
+
+/* Where one kind of calls ends, for iterations of any length. */
+START_TEST(kinds_of_calls) {
+  static const int64_t bytes[] = { 1, 63, 64, 65, 40000, 65536, 100000, 1 << 24, INT64_MAX / 2 };
+  for (int i = 0; i < (int)(sizeof bytes / sizeof *bytes); i++) {
+    ldg_trial t;
+    ldg_trial_init(&t, bytes[i], true);
+    for (int kind = 1; kind < 3; kind++) {
+      const int64_t all = kind == 1 ? 65536 : 8 * 65536, first = bytes[i] > all ? 1 : (all + bytes[i] - 1) / bytes[i];
+      ck_assert_ptr_eq(ldg_trial_verdict(&t, first), &t.of[bytes[i] > 8 * 65536 ? 2 : bytes[i] * first >= 8 * 65536 ? 2 : 1]);
+      if (first > 1) ck_assert_ptr_eq(ldg_trial_verdict(&t, first - 1), &t.of[bytes[i] * (first - 1) < 65536 ? 0 : 1]);
+    }
+    ck_assert_ptr_eq(ldg_trial_verdict(&t, INT64_MAX), &t.of[2]);
+  }
 }
 END_TEST
 
@@ -163,10 +202,10 @@ START_TEST(explained) {
   ck_assert_str_eq(text, "");
   for (int k = 0; k < 4000; k++) call(&a, k % 2 ? SHORT : LONG);
   ldg_trial_explain(&a.trial, "that one", &t);
-  ck_assert_str_eq(text, "      calls of 512 KiB and more took less time by that one\n");
+  ck_assert_str_eq(text, "      calls of 512 KiB and more of lines took less time by that one\n");
 }
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, slower_way_is_seldom, coarse_clock, calls_within_calls, never, explained);
+  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, slower_way_is_seldom, coarse_clock, calls_within_calls, kinds_of_calls, never, explained);
 }

@@ -3,7 +3,7 @@
 
 #include "base_cpu.h"
 
-enum { LINE = 64, MANY = 1024 }; /* lines that count at most */
+enum { LINE = 64 };
 
 typedef struct two { ldg_run *run[2]; ldg_trial trial; } two; /* plain, and the other one */
 _Static_assert(LDG_TRIAL_OWN + sizeof(two) <= sizeof ((ldg_job *)NULL)->own && LDG_TRIAL_OWN % _Alignof(two) == 0, "it fits into a job");
@@ -25,16 +25,17 @@ static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t
   return a->run[ldg_trial_best(&a->trial, n)](j, src, dst, i0, n);
 }
 
-/* Of an iteration of the outermost dim, MANY at most. */
-static int64_t lines_each(const ldg_nest *n) {
-  int64_t lines = ldg_min((n->block + LINE - 1) / LINE, MANY);
-  for (int k = 0; k < n->nd - 1; k++) lines = ldg_min(lines * ldg_min(n->dim[k].n, MANY), MANY);
-  return ldg_max(lines, 1);
+/* Of the lines of an iteration of the outermost dim; so many that it cannot matter where there are more than can be counted. */
+static int64_t bytes_each(const ldg_nest *n) {
+  int64_t bytes = n->block > INT64_MAX / 2 ? INT64_MAX / 2 : (n->block + LINE - 1) & -LINE;
+  for (int k = 0; k < n->nd - 1; k++)
+    if (ldg_mul(bytes, ldg_max(n->dim[k].n, 1), &bytes)) return INT64_MAX / 2;
+  return bytes;
 }
 
 void ldg_trial_prepare(ldg_job *j, ldg_run *plain, ldg_run *other, bool other_is_likely) {
   two *a = two_of(j);
   a->run[0] = plain, a->run[1] = other;
-  ldg_trial_init(&a->trial, LINE * lines_each(&j->nest), other_is_likely);
+  ldg_trial_init(&a->trial, bytes_each(&j->nest), other_is_likely);
   j->run = !j->nest.once && ldg_cpu_ticks() ? run : a->run[other_is_likely];
 }
