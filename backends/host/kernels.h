@@ -50,9 +50,13 @@ enum { LDG_FEW_READ, LDG_FEW_WRITTEN }; /* of job->own of a transpose: lines of 
 #define LDG_REGISTER 16
 #endif
 enum { LDG_TOGETHER = LDG_REGISTER == 16 ? 8 : 4 };
+typedef uint64_t ldg_register __attribute__((vector_size(LDG_REGISTER)));
+typedef uint64_t ldg_half_register __attribute__((vector_size(LDG_REGISTER == 16 ? 16 : 32)));
+typedef uint64_t ldg_16 __attribute__((vector_size(16)));
+typedef struct ldg_32 { ldg_half_register part[32 / sizeof(ldg_half_register)]; } ldg_32; /* loaded as a whole */
+typedef struct ldg_64 { ldg_register part[64 / sizeof(ldg_register)]; } ldg_64;
 LDG_INLINE void ldg_move_together(char *restrict d, const char *restrict s, int n, int together) {
-  typedef uint64_t wide __attribute__((vector_size(LDG_REGISTER)));
-  wide x[8];
+  ldg_register x[8];
   LDG_UNROLL
   for (int at = 0; at < n; at += together * LDG_REGISTER) {
     LDG_UNROLL
@@ -156,9 +160,15 @@ typedef struct ldg_shuffle {
   int32_t room;                                                   /* iterations that windows leave behind them whose loads are not masked; 0: all are */
   unsigned char within, inverse, unit;                            /* what is left over of a line where windows are, as a mask; 1 / stride there,
                                                                    * of the destination, in 2^unit bytes */
-  unsigned char ahead;                                            /* windows ahead that these ask for lines; 0: they store whole registers */
+  unsigned char ahead;                                            /* windows ahead that these ask for lines, and one alone for its own; 0: they store whole registers */
   ldg_run *part;                                                  /* for a part of a list */
 } ldg_shuffle;
+
+/* What one call moves under masks is foreseen nowhere, so calls by turns would each wait for their lines (out of cache 28 ns a struct, so 15; 0.3 ns in
+ * the first-level cache; Zen 5). */
+LDG_INLINE void ldg_ask_once(const ldg_shuffle *w, const char *s, const char *d) {
+  if (w->ahead) ldg_ask_near(s), ldg_ask_near(d);
+}
 
 /* What a window kernel goes by, in job->own, where there are no masks of bytes. A span that is not to be left is loaded and stored as two
  * halves, which overlap; `exact` shuffles from those to those, `fast` from a whole register to a whole one. */

@@ -97,6 +97,7 @@ static void settle_lines(ldg_shuffle *w, int64_t stride) {
  * behind what is read in vain, and overwrite what is stored too much. */
 static void settle_room(ldg_shuffle *w, const body *b, const ldg_dim *d) {
   const int64_t masked = ldg_model_count(LDG_MODEL_MASKED);
+  w->ahead = (unsigned char)ldg_min(masked, UCHAR_MAX);
   if (!masked || !d || d->src <= 0 || d->src > LDG_WINDOW_NEAR) return;
   const bool whole = d->dst == b->bytes && span_of(b, 1) == b->bytes;
   w->ahead = (unsigned char)(whole ? 0 : ldg_min(masked, UCHAR_MAX));
