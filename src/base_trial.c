@@ -102,7 +102,7 @@ void ldg_trial_stop(const ldg_lap *lap, int64_t n, uint64_t now) {
 
 void ldg_trial_never(ldg_trial *t) { t->few = INT64_MAX; }
 
-static int64_t iterations(int64_t bytes, int64_t each) { return (bytes + each - 1) / each; }
+static int64_t iterations(int64_t bytes, int64_t each) { return (bytes - 1) / each + 1; }
 
 void ldg_trial_init(ldg_trial *t, int64_t bytes, bool other_is_likely) {
   const int64_t each = ldg_max(1, bytes);

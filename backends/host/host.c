@@ -156,9 +156,9 @@ static int run_by_four(const ldg_job *j, const char *src, char *dst, int64_t i0,
   return long_by(j, t->by_four, src, dst, i0, n);
 }
 static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
-  const double lines = bytes_of(&j->nest) / 64;
+  const double bytes = bytes_of(&j->nest);
   prepare_blocks(j, kernel);
-  if (j->run != long_run || to_aligned() || 64 * lines < LDG_TRIAL_LEAST || 64 * lines >= (double)ldg_model_count(LDG_MODEL_STREAM)) return;
+  if (j->run != long_run || to_aligned() || bytes < LDG_TRIAL_LEAST || bytes >= (double)ldg_model_count(LDG_MODEL_STREAM)) return;
   ((tried *)(void *)j->own)->by_four = kernel(&j->nest, ROW_LOOP);
   ldg_trial_prepare(j, long_run, run_by_four, false);
 }

@@ -77,8 +77,8 @@ static flank kept_apart(const ldg_nest *n, int side) {
 }
 
 /* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
- * wait less where a store to a near line stands between two of them (1 byte, 1 KiB apart, by a loop of its own 5.2 ns a block, with 64 slots 5.1, so 4.05; Zen 5; in
- * bench/README.md what that is here), of others those of a few bytes by 64 slots (8 bytes, 2 KiB apart: 7.5 and 6.0). Only calls find out. */
+ * wait less where a store to a near line stands between two of them (1 byte, 1 KiB apart, by a loop of its own 5.2 ns a block, with 64 slots 5.1, so 4.05; Zen 5; what
+ * the library gains by it is in bench/README.md), of others those of a few bytes by 64 slots (8 bytes, 2 KiB apart: 7.5 and 6.0). Only calls find out. */
 enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16, LINE = 64 };
 static bool is_far_written(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
