@@ -75,7 +75,7 @@ static int64_t stride_of(int class, int64_t b) {
 }
 
 static bool strided_job(ldg_job *j, int side, int64_t b, int64_t stride, int64_t n) {
-  ldg_nest nest = { .block = b, .nd = 1, .dim = { { n, stride, b } }, .once = true }; /* one kernel, and not the better one of two that are tried */
+  ldg_nest nest = { .block = b, .nd = 1, .dim = { { n, stride, b } }, .once = true }; /* one kernel, and not the best one of those that are tried */
   if (side == LDG_MODEL_WRITE) nest = ldg_nest_swapped(nest);
   return ldg_plan_nest(j, &nest, "block", NULL) && !strcmp(j->name, "block");
 }

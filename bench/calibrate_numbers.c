@@ -12,7 +12,7 @@
 static double of_nest(const bench_pools *p, const ldg_nest *n, const char *name) {
   ldg_job j;
   ldg_nest once = *n;
-  once.once = true; /* one kernel, and not the better one of two that are tried */
+  once.once = true; /* one kernel, and not the best one of those that are tried */
   ldg_plan_nest(&j, &once, name, NULL);
   return calibrate_warm(&j, p->strided, p->dense, n->dim[n->nd - 1].n);
 }
@@ -459,11 +459,11 @@ static double libc_for_rows(const bench_pools *p, const ldg_model *m, int64_t n)
   return times;
 }
 
-/* The size, `most` or less, from which on all sizes together gain most: single ones are close, and samples differ, so none counts for much. */
-static int64_t gains_from(const bench_pools *p, const ldg_model *m, int64_t most, double times(const bench_pools *p, const ldg_model *m, int64_t n)) {
+/* The size, `most` or less and `least_n` or more, from which on all sizes together gain most: single ones are close, and samples differ, so none counts for much. */
+static int64_t gains_from(const bench_pools *p, const ldg_model *m, int64_t least_n, int64_t most, double times(const bench_pools *p, const ldg_model *m, int64_t n)) {
   int64_t best = INT32_MAX;
   double all = 1, least = 1;
-  for (int64_t n = most; n >= 1024; n /= 2) {
+  for (int64_t n = most; n >= least_n; n /= 2) {
     all *= fmax(0.8, fmin(times(p, m, n), 1.25));
     if (all < 0.98 * least) least = all, best = n;
   }
@@ -487,6 +487,6 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch about 100 bytes each */
   m->number[LDG_MODEL_ALIGN] = is_aligned_better(p);
   m->number[LDG_MODEL_STREAM] = stream_from(p, m);
-  m->number[LDG_MODEL_LIBC] = gains_from(p, m, p->level[LDG_MODEL_L2], libc_for_run);
-  m->number[LDG_MODEL_LIBC_ROWS] = gains_from(p, m, 32 << 10, libc_for_rows);
+  m->number[LDG_MODEL_LIBC] = gains_from(p, m, 1024, p->level[LDG_MODEL_L2], libc_for_run);
+  m->number[LDG_MODEL_LIBC_ROWS] = gains_from(p, m, 512, 32 << 10, libc_for_rows);
 }

@@ -1,4 +1,4 @@
-/* Calls that are long enough are timed, the first ones all, later ones now and then, both ways, and the others go the faster one. */
+/* Calls that are long enough are timed, the first ones all, later ones now and then, all ways, and the others go the fastest one. */
 #include "base_trial.h"
 
 #include "base_cpu.h"
@@ -7,13 +7,17 @@ enum {
   LINE = 64,
   MANY = 1024 * LINE, /* bytes: from so many on, calls are timed as often as that is worth it */
   BETWEEN = 16,       /* such calls of a thread, in the mean, between two that are timed */
-  EARLY = 8,          /* calls that are all timed */
+  EACH = 4,           /* first calls of each way, all timed */
+  PROOF = 8,          /* calls by which a way proves that it is faster, of which the second half counts */
+  DOUBTS = 5,         /* proofs that failed: half as many more are tried for each */
   SLOWLY = 8,         /* slower calls that it takes until most of that is believed */
   PATIENCE = 16,      /* calls of others that wait for a second call of one trial */
-  OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one goes the way that seems slower */
-  MARGIN = 32,        /* of the time of way 0, what the other one has to gain */
+  OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one goes a way that seems slower */
+  MARGIN = 32,        /* of the time of way 0, what another one has to gain */
   COARSE = 64         /* ticks: shorter calls are all alike (of 10 ns, a virtual Zen 5's clock goes on by 26, others by one of 40) */
 };
+
+static uint64_t pace_of(const ldg_verdict *v, int way) { return atomic_load_explicit(&v->pace[way], memory_order_relaxed); }
 
 /* The least of late: interruptions, and lines that happen to be far, only ever add time. A slower call counts for an eighth of what it took
  * more, or of all that was taken before, if that is less: one that was interrupted changes little, and one of what has become slower by n times is
@@ -24,10 +28,18 @@ static void settle(_Atomic uint64_t *pace, uint64_t now) {
   atomic_store_explicit(pace, is, memory_order_relaxed);
 }
 
-/* The other one has to be faster by a thirty-second part: of two that take as long as each other one stays, the one that does less. */
-static void decide(ldg_verdict *v) {
-  const uint64_t plain = atomic_load_explicit(&v->pace[0], memory_order_relaxed), other = atomic_load_explicit(&v->pace[1], memory_order_relaxed);
-  if (plain && other) atomic_store_explicit(&v->which, other < plain - plain / MARGIN, memory_order_relaxed);
+/* Is this way worth leaving that one? Another one than way 0 has to be faster by a thirty-second part: of two that take as long as each other one stays, the
+ * one that does less. */
+static bool gains(const ldg_verdict *v, int this, int that) {
+  const uint64_t is = pace_of(v, this), other = pace_of(v, that);
+  if (!is || !other) return false;
+  return this ? is < other - other / MARGIN : is - is / MARGIN <= other;
+}
+static int fastest(const ldg_trial *t, const ldg_verdict *v, int which) {
+  int best = which;
+  for (int k = 0; k < t->ways; k++)
+    if (k != which && gains(v, k, which) && (best == which || pace_of(v, k) < pace_of(v, best))) best = k;
+  return best;
 }
 
 /* Of a thread: bytes before a call is timed. Chance says how many, or of trials that take turns some would never be. */
@@ -36,35 +48,47 @@ typedef struct turns {
   uint32_t chance;
   uintptr_t next; /* address of a verdict whose next call is timed; 0: none */
   int patience;   /* so many calls of others at most are not timed instead */
-  enum { FREE, TIMING, EXPLORING } within; /* a call that is timed, or one before that */
+  bool within;    /* a call that is timed, or one before that */
+  unsigned firsts; /* first calls that were timed */
 } turns;
 static _Thread_local turns turn;
 static int some_bytes(void) {
   turn.chance = turn.chance * 1664525 + 1013904223;
   return MANY * BETWEEN / 2 + (int)((turn.chance >> 8) % (MANY * BETWEEN));
 }
-static bool is_early(const ldg_verdict *v) { return atomic_load_explicit(&v->timed, memory_order_relaxed) < EARLY; }
+static unsigned early_of(const ldg_trial *t) { return EACH * (unsigned)t->ways; }
+static bool is_early(const ldg_trial *t, const ldg_verdict *v) { return atomic_load_explicit(&v->timed, memory_order_relaxed) < early_of(t); }
 
 bool ldg_trial_is_due(const ldg_trial *t, int64_t n) {
-  if (turn.within == TIMING) return false;
-  if (is_early(ldg_trial_verdict(t, n))) return true;
-  return turn.within == FREE && (turn.until -= n < t->edge[0] ? (int)(n * t->bytes) : MANY) < 0;
+  const ldg_verdict *v = ldg_trial_verdict(t, n);
+  if (is_early(t, v)) return true;
+  return !turn.within && (atomic_load_explicit(&v->proof, memory_order_relaxed) || (turn.until -= n < t->edge[0] ? (int)(n * t->bytes) : MANY) < 0);
 }
 
-/* What a first call finds is never as it will be: pages are new, lines far. So the likely way has that one, the other the next four,
- * and the likely one three again. From then on the other one has a turn of four, or of 32 if it takes half as long again: it must not be forgotten,
+/* Of the ways that are not this one the k-th, round and round. */
+static int another(const ldg_trial *t, int one, unsigned k) {
+  const int way = (int)(k % (unsigned)(t->ways - 1));
+  return way < one ? way : way + 1;
+}
+
+/* What a first call finds is never as it will be: pages are new, lines far. So the likely way has that one, each of the others the next four,
+ * and the likely one three again. From then on others have a turn of four, by turns, or of 32 if they take half as long again: they must not be forgotten,
  * but some columns take four times as long, and a tenth of all time would go there. */
-static bool is_of_other(const ldg_verdict *v, unsigned call, int best) {
-  if (call < EARLY) return call >= 1 && call <= EARLY / 2;
-  const uint64_t is = atomic_load_explicit(&v->pace[best], memory_order_relaxed), other = atomic_load_explicit(&v->pace[!best], memory_order_relaxed);
-  return call % (other > is + is / 2 ? SELDOM : OFTEN) == 0;
+static int way_of(const ldg_trial *t, const ldg_verdict *v, unsigned call, int best) {
+  if (call < early_of(t)) return call == 0 || call > EACH * (unsigned)(t->ways - 1) ? t->likely : another(t, t->likely, (call - 1) / EACH);
+  if (call % OFTEN) return best;
+  const unsigned round = call / OFTEN / (unsigned)(t->ways - 1);
+  const int other = another(t, best, call / OFTEN);
+  const uint64_t is = pace_of(v, best);
+  if (round % (1u << atomic_load_explicit(&v->doubts[other], memory_order_relaxed))) return best;
+  return pace_of(v, other) > is + is / 2 && round % (SELDOM / OFTEN) ? best : other;
 }
 
 /* The first of those that go one way in a row: stores of a short call may all still wait when it ends, and it is the next one that waits for them. */
-static bool is_first_of_early(unsigned call) { return call <= 1 || call == EARLY / 2 + 1; }
+static bool is_first_of_early(unsigned call) { return call == 0 || call % EACH == 1; }
 
 /* A call finds in the caches what the one before left there, which went the other way (columns of 32 bytes, 1 KiB apart, by blocks that are kept apart:
- * the first call takes as long as the plain ones before, those after it a quarter less). So of the way that seems slower it is the second call that is
+ * the first call takes as long as the plain ones before, those after it a quarter less). So of a way that seems slower it is the second call that is
  * timed, while other trials of the thread leave the turn to it for a while; what is rare is timed when it has a turn again. False: this call goes there
  * untimed, or the best way since another one waits. */
 static bool is_timed(ldg_verdict *v, int best, int *which) {
@@ -77,39 +101,86 @@ static bool is_timed(ldg_verdict *v, int best, int *which) {
   return false;
 }
 
+/* What a single call gains may be what the other way left in the caches (512 blocks of 8 bytes, 512 apart, with late addresses: a second call takes 0.8 of the
+ * time of blocks that are kept apart, the tenth 1.5). So a way that seems faster has some calls in a row, the last of which have to be; if they are not it is
+ * tried less often. */
+static void begin_proof(const ldg_trial *t, ldg_verdict *v) {
+  const int which = atomic_load_explicit(&v->which, memory_order_relaxed), best = fastest(t, v, which);
+  if (best != which) atomic_store_explicit(&v->proof, (unsigned)best << 8 | PROOF, memory_order_relaxed);
+}
+static void go_on_proving(ldg_verdict *v, ldg_lap *lap) {
+  lap->which = (int)(lap->proof >> 8);
+  atomic_store_explicit(&v->proof, lap->proof % 256 > 1 ? lap->proof - 1 : 0, memory_order_relaxed);
+}
+static void end_proof(ldg_verdict *v, int way) {
+  const bool good = gains(v, way, atomic_load_explicit(&v->which, memory_order_relaxed));
+  const unsigned char doubts = atomic_load_explicit(&v->doubts[way], memory_order_relaxed);
+  atomic_store_explicit(&v->doubts[way], good ? 0 : (unsigned char)ldg_min(doubts + 1, DOUBTS), memory_order_relaxed);
+  if (good) atomic_store_explicit(&v->which, way, memory_order_relaxed);
+}
+static void prove(ldg_verdict *v, const ldg_lap *lap, uint64_t now) {
+  const unsigned left = lap->proof % 256;
+  if (left == PROOF / 2) atomic_store_explicit(&v->pace[lap->which], now, memory_order_relaxed);
+  if (left < PROOF / 2) settle(&v->pace[lap->which], now);
+  if (left == 1) end_proof(v, lap->which);
+}
+
 int ldg_trial_start(const ldg_trial *t, int64_t n, ldg_lap *lap) {
   ldg_verdict *v = ldg_trial_verdict(t, n);
   const int best = atomic_load_explicit(&v->which, memory_order_relaxed);
-  lap->of = v, lap->early = is_early(v), lap->timed = true, lap->within = turn.within, turn.within = TIMING;
+  *lap = (ldg_lap){ .trial = t, .of = v, .early = is_early(t, v), .timed = true, .within = turn.within };
+  turn.within = true;
+  if (lap->early) turn.firsts++;
+  else lap->proof = atomic_load_explicit(&v->proof, memory_order_relaxed);
+  lap->firsts = turn.firsts;
+  if (lap->proof) return go_on_proving(v, lap), lap->which;
   lap->call = lap->early ? atomic_fetch_add_explicit(&v->timed, 1, memory_order_relaxed) : atomic_load_explicit(&v->timed, memory_order_relaxed);
-  lap->which = is_of_other(v, lap->call, best) ? !best : best;
+  lap->which = way_of(t, v, lap->call, best);
   if (lap->early) return lap->which;
   lap->timed = is_timed(v, best, &lap->which);
   if (lap->timed) atomic_fetch_add_explicit(&v->timed, 1, memory_order_relaxed), turn.until = some_bytes();
-  else turn.until = -1, turn.within = EXPLORING; /* the turn stays */
+  else turn.until = -1; /* the turn stays */
   return lap->which;
 }
 
-/* A way that takes less than the clock tells is known to be no slower than that, if the other one is known. */
+static bool is_another_known(const ldg_lap *lap) {
+  for (int k = 0; k < lap->trial->ways; k++)
+    if (k != lap->which && pace_of(lap->of, k)) return true;
+  return false;
+}
+
+/* What it called has first calls of its own, which have to be over before it can be judged. */
+static void take_back(const ldg_lap *lap) {
+  if (lap->proof) atomic_store_explicit(&lap->of->proof, lap->proof, memory_order_relaxed);
+  else if (lap->timed) atomic_fetch_sub_explicit(&lap->of->timed, 1, memory_order_relaxed);
+  if (!lap->early) turn.until = -1;
+}
+
+/* A way that takes less than the clock tells is known to be no slower than that, if another one is known. */
 void ldg_trial_stop(const ldg_lap *lap, int64_t n, uint64_t now) {
-  const uint64_t ticks = now - lap->since;
+  ldg_verdict *v = lap->of;
+  const uint64_t ticks = now - lap->since, pace = (ldg_max(ticks, COARSE) << 10) / (uint64_t)n + 1;
   turn.within = lap->within;
+  if (turn.firsts != lap->firsts) return take_back(lap);
   if (!lap->timed || ticks >> 44 || (lap->early && is_first_of_early(lap->call))) return;
-  if (ticks < COARSE && !atomic_load_explicit(&lap->of->pace[!lap->which], memory_order_relaxed)) return;
-  settle(&lap->of->pace[lap->which], (ldg_max(ticks, COARSE) << 10) / (uint64_t)n + 1);
-  if (lap->call + 1 >= EARLY) decide(lap->of);
+  if (ticks < COARSE && !is_another_known(lap)) return;
+  if (lap->proof) return prove(v, lap, pace);
+  settle(&v->pace[lap->which], pace);
+  if (lap->call + 1 == early_of(lap->trial)) atomic_store_explicit(&v->which, fastest(lap->trial, v, lap->trial->likely), memory_order_relaxed);
+  else if (lap->call + 1 > early_of(lap->trial)) begin_proof(lap->trial, v);
 }
 
 void ldg_trial_never(ldg_trial *t) { t->few = INT64_MAX; }
 
 static int64_t iterations(int64_t bytes, int64_t each) { return (bytes - 1) / each + 1; }
 
-void ldg_trial_init(ldg_trial *t, int64_t bytes, bool other_is_likely) {
+void ldg_trial_init(ldg_trial *t, int64_t bytes, int ways, int likely) {
   const int64_t each = ldg_max(1, bytes);
-  *t = (ldg_trial){ .few = LDG_TRIAL_LEAST / ldg_min(each, LDG_TRIAL_LEAST), .edge = { iterations(MANY, each), iterations(8 * MANY, each) }, .bytes = each };
+  *t = (ldg_trial){ .few = LDG_TRIAL_LEAST / ldg_min(each, LDG_TRIAL_LEAST), .edge = { iterations(MANY, each), iterations(8 * MANY, each) }, .bytes = each, .ways = ways, .likely = likely };
   for (int i = 0; i < LDG_TRIAL_KINDS; i++) {
-    atomic_init(&t->of[i].which, other_is_likely), atomic_init(&t->of[i].waits, false), atomic_init(&t->of[i].timed, 0);
-    atomic_init(&t->of[i].pace[0], 0), atomic_init(&t->of[i].pace[1], 0);
+    atomic_init(&t->of[i].which, likely), atomic_init(&t->of[i].waits, false), atomic_init(&t->of[i].timed, 0);
+    atomic_init(&t->of[i].proof, 0);
+    for (int k = 0; k < LDG_TRIAL_WAYS; k++) atomic_init(&t->of[i].pace[k], 0), atomic_init(&t->of[i].doubts[k], 0);
   }
   if (ldg_cpu_ticks() == 0) ldg_trial_never(t);
 }

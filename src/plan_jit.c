@@ -201,7 +201,7 @@ static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
   hot *h = arg;
   h->most = most_at_once(h);
   if (!shape_of(h, s)) return "it has too many fields";
-  ldg_trial_init(&h->trial, bytes_each(h->step), true);
+  ldg_trial_init(&h->trial, bytes_each(h->step), 2, 1);
   if (ldg_jit_forced()) ldg_trial_never(&h->trial);
   h->light = h->loops > 1 ? 0 : ldg_min(h->trial.few, h->most);
   *gain = gain_of(h);

@@ -106,7 +106,7 @@ START_TEST(groups_are_tried) {
   for (int fast = 0; fast < 2; fast++) {
     ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 1024, 4096, 8 } } } };
     ldg_model_use(&m);
-    ldg_paced_prepare(&j, asking_kernel, NULL, plain_kernel);
+    ldg_paced_prepare(&j, asking_kernel, NULL, plain_kernel, NULL);
     ldg_model_use(NULL);
     spins[fast] = 400; spins[!fast] = 8000;
     took[0] = took[1] = 0;

@@ -78,9 +78,11 @@ START_TEST(columns_that_go_by_groups) {
   ck_assert_ptr_null(paced->why_not(&beyond));
   ck_assert_ptr_nonnull(strstr(paced->why_not(&within), "few sets"));
   const ldg_nest to_memory = { .block = 8, .nd = 1, .dim = { { 1 << 17, 8, 1032 } } }, few_lines = { .block = 8, .nd = 1, .dim = { { 4096, 8, 1 << 20 | 64 } } },
+    near_lines = { .block = 8, .nd = 2, .dim = { { 1000, 8, 2056 }, { 16, 8000, 1 << 24 } } },
     wide = { .block = 24, .nd = 1, .dim = { { 1 << 17, 24, 1032 } } }, wide_of_few = { .block = 24, .nd = 1, .dim = { { 1 << 17, 24, -1024 } } };
   ck_assert_ptr_null(paced->why_not(&to_memory)); /* of any number of sets */
-  ck_assert_ptr_nonnull(strstr(paced->why_not(&few_lines), "few sets"));
+  ck_assert_ptr_null(paced->why_not(&few_lines)); /* which have a page each */
+  ck_assert_ptr_nonnull(strstr(paced->why_not(&near_lines), "few sets"));
   ck_assert_ptr_nonnull(strstr(paced->why_not(&wide), "few sets"));
   ck_assert_ptr_null(paced->why_not(&wide_of_few)); /* a near store between any two blocks may gain */
   for (int i = 0; i < LDG_MODEL_NAMES; i++) m.number[i] = INT64_C(1) << 52;
@@ -121,6 +123,35 @@ START_TEST(long_blocks_are_tried) {
 }
 END_TEST
 
+/* Addresses that come late: strided blocks of all lengths, read or written, in loops, and lists, by ranges that begin and end anywhere. */
+START_TEST(late_addresses) {
+  rng r = rng_of(44);
+  ldg_model m = ldg_model_builtin();
+  int late = 0;
+  m.level[LDG_MODEL_L1] = 64;
+  ldg_model_use(&m);
+  for (int i = 0; i < 160; i++) {
+    const int64_t len = i < 64 ? i + 1 : rng_in(&r, 65, 700), n = rng_in(&r, 3, 60), step = len + rng_in(&r, 1, 300);
+    int64_t at[60], lens[60];
+    sample *block = s_contiguous(len, s_elem(LADING_BYTE)), *s;
+    for (int64_t k = 0; k < n; k++) at[k] = (n - k) * step + rng_in(&r, 0, 1), lens[k] = rng_in(&r, 1, len);
+    if (i % 4 == 1) s = s_hindexed_block(n, 1, at, block);
+    else if (i % 4 == 3) s = s_hindexed(n, lens, at, s_elem(LADING_BYTE)), sample_free(block);
+    else s = s_hvector(n, 1, i % 8 ? step : -step, block);
+    if (i % 4 == 2) s = s_hvector(rng_in(&r, 2, 4), 1, (n + 3) * step, s);
+    const ldg_plan *p, *forced;
+    ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
+    ck_assert_int_eq(ldg_plan_forced(p->layout, p->extent, "late", &forced), LADING_OK);
+    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) late += forced->one.job[dir].name && !strcmp(forced->one.job[dir].name, "late");
+    ldg_plan_release(forced);
+    check_strategies(s, rng_in(&r, 1, 2), &r);
+    sample_free(s);
+  }
+  ck_assert_int_gt(late, 200);
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* What only a trial knows to gain starts plain; groups that are sure to gain are what the first call runs, whatever the other side is. */
 static int ran;
 static int groups_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)j, (void)s, (void)d, (void)i0, (void)n; return ran = 1, LADING_OK; }
@@ -128,7 +159,7 @@ static int apart_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, in
 static int whole_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)j, (void)s, (void)d, (void)i0, (void)n; return ran = 3, LADING_OK; }
 static int first_of(ldg_nest n) {
   ldg_job j = { .nest = n };
-  ldg_paced_prepare(&j, groups_kernel, apart_kernel, whole_kernel);
+  ldg_paced_prepare(&j, groups_kernel, apart_kernel, whole_kernel, whole_kernel);
   j.run(&j, NULL, NULL, 0, n.dim[n.nd - 1].n);
   return ran;
 }
@@ -171,5 +202,5 @@ START_TEST(columns_outlive_the_model) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, first_calls_of_columns, columns_outlive_the_model);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_outlive_the_model);
 }

@@ -1,27 +1,29 @@
-/* trial: which of two ways calls find out to be faster, by a clock that is made up. */
+/* trial: which of some ways calls find out to be the fastest, by a clock that is made up. */
 #include "common.h"
 
 #include "base_trial.h"
 
 /* Ticks of a call, by the way it takes and the one that the call before took. */
 typedef uint64_t cost(int which, int before, int64_t n);
-typedef struct run { ldg_trial trial; cost *cost; int before; int64_t took[2]; } run;
+typedef struct run { ldg_trial trial; cost *cost; int before; int64_t took[LDG_TRIAL_WAYS]; } run;
 
 enum { EACH = 64, SHORT = 200, LONG = 20000 }; /* bytes of an iteration, iterations */
 
 /* Trials of a test are in one place, or a thread would wait for one that is no more. */
 static run a, b;
-static void start(run *r, cost *c, bool other_is_likely) {
-  ldg_trial_init(&r->trial, EACH, other_is_likely);
+static void start_some(run *r, cost *c, int ways, int likely) {
+  ldg_trial_init(&r->trial, EACH, ways, likely);
   if (r->trial.few == INT64_MAX) r->trial.few = SHORT; /* the clock is ours */
-  r->cost = c, r->before = other_is_likely, r->took[0] = r->took[1] = 0;
+  r->cost = c, r->before = likely, memset(r->took, 0, sizeof r->took);
 }
+static void start(run *r, cost *c, bool other_is_likely) { start_some(r, c, 2, other_is_likely); }
 
 static int call(run *r, int64_t n) {
   ldg_lap lap;
   const bool due = ldg_trial_may(&r->trial, n) && ldg_trial_is_due(&r->trial, n);
   const int which = due ? ldg_trial_start(&r->trial, n, &lap) : ldg_trial_best(&r->trial, n);
-  if (due) lap.since = 1000, ldg_trial_stop(&lap, n, 1000 + r->cost(which, r->before, n));
+  const uint64_t ticks = r->cost(which, r->before, n);
+  if (due) lap.since = 1000, ldg_trial_stop(&lap, n, 1000 + ticks);
   r->took[which]++, r->before = which;
   return which;
 }
@@ -143,27 +145,71 @@ static int due_within(run *r, int calls, int64_t n) {
   return due;
 }
 
-/* Nothing is timed, nor counted, within a call that is timed; within one that explores, first calls are. */
+/* Within a call that is timed or explores nothing is timed, nor counted, but first calls; if there were some, the outer call does not count. */
 START_TEST(calls_within_calls) {
   run old;
-  int timed = 0, explored = 0;
+  int timed = 0, explored = 0, in_vain = 0;
   start(&a, other_loses_some, false), start(&b, other_gains, false), start(&old, other_gains, false);
   others(&old, 100, LONG);
   for (int i = 0; i < 20000; i++) {
     ldg_lap lap;
     if (!ldg_trial_is_due(&a.trial, LONG)) continue;
+    const unsigned counted = ldg_trial_verdict(&a.trial, LONG)->timed;
     const int which = ldg_trial_start(&a.trial, LONG, &lap);
-    ck_assert_int_eq(due_within(&b, 20, LONG), lap.timed ? 0 : 20);
     ck_assert_int_eq(due_within(&old, 40, LONG), 0);
-    if (!lap.timed) others(&b, 1, LONG); /* after which the outer call is still one */
-    ck_assert_int_eq(due_within(&old, 40, LONG), 0);
-    start(&b, other_gains, false);
-    timed += lap.timed, explored += !lap.timed;
-    lap.since = 1000, ldg_trial_stop(&lap, LONG, 1000 + a.cost(which, 0, LONG));
+    const bool first = i % 7 == 0 && lap.timed;
+    if (first) {
+      ck_assert_int_eq(due_within(&b, 20, LONG), 20);
+      others(&b, 1, LONG), start(&b, other_gains, false);
+    }
+    ck_assert_int_eq(due_within(&old, 40, LONG), 0); /* after the inner one the outer call is still one */
+    timed += lap.timed, explored += !lap.timed, in_vain += first;
+    lap.since = 1000, ldg_trial_stop(&lap, LONG, 1000 + (first ? 1 : a.cost(which, 0, LONG))); /* one that looks too good */
+    if (first) ck_assert_uint_eq(ldg_trial_verdict(&a.trial, LONG)->timed, counted);
   }
   ck_assert_int_gt(explored, 100);
-  ck_assert(timed > 3 * explored && timed < 2000); /* one call in 16, had the others counted it were all */
+  ck_assert_int_gt(in_vain, 100);
+  ck_assert(timed - in_vain > 3 * explored && timed - in_vain < 2000); /* one call in 16, had the others counted it were all */
   ck_assert_int_eq(ldg_trial_best(&a.trial, LONG), 0);
+}
+END_TEST
+
+/* Of several ways the fastest is found, also when it becomes another one. */
+static int fast;
+static uint64_t one_is_fast(int which, int before, int64_t n) { return (void)before, (uint64_t)((which == fast ? 20 : 24 + 3 * which) * n); }
+START_TEST(several_ways) {
+  for (int ways = 3; ways <= LDG_TRIAL_WAYS; ways++)
+    for (int likely = 0; likely < ways; likely++)
+      for (fast = 0; fast < ways; fast++) {
+        start_some(&a, one_is_fast, ways, likely);
+        for (int k = 0; k < ways * 4; k++) call(&a, LONG);
+        for (int k = 0; k < ways; k++) ck_assert_int_eq(a.took[k], 4); /* first calls */
+        ck_assert_int_eq(ldg_trial_best(&a.trial, LONG), fast);
+        const int was = fast;
+        fast = (fast + 1) % ways;
+        for (int k = 0; k < 20000; k++) call(&a, LONG);
+        ck_assert_int_eq(ldg_trial_best(&a.trial, LONG), fast);
+        memset(a.took, 0, sizeof a.took);
+        for (int k = 0; k < 20000; k++) call(&a, LONG);
+        for (int k = 0; k < ways; k++) ck_assert(k == fast ? a.took[k] > 18000 : a.took[k] > 0); /* none is forgotten */
+        fast = was;
+      }
+}
+END_TEST
+
+/* A way that only seems faster, since another one left it something, never is the way of many calls, and is tried less and less. */
+static int in_a_row;
+static uint64_t other_gains_at_first(int which, int before, int64_t n) {
+  in_a_row = which && before ? in_a_row + 1 : 0;
+  return (uint64_t)((which ? in_a_row < 3 ? 80 : 150 : 100) * n);
+}
+START_TEST(gains_that_do_not_last) {
+  start(&a, other_gains_at_first, false);
+  others(&a, 4000, LONG);
+  for (int turn = 0; turn < 4; turn++) {
+    const int64_t some = others(&a, 50000, LONG);
+    ck_assert_msg(some < 700 && some > 0, "%lld", (long long)some);
+  }
 }
 END_TEST
 
@@ -172,7 +218,7 @@ START_TEST(kinds_of_calls) {
   static const int64_t bytes[] = { 1, 63, 64, 65, 40000, 65536, 100000, 1 << 24, INT64_MAX / 2, INT64_MAX };
   for (int i = 0; i < (int)(sizeof bytes / sizeof *bytes); i++) {
     ldg_trial t;
-    ldg_trial_init(&t, bytes[i], true);
+    ldg_trial_init(&t, bytes[i], 2, 1);
     for (int kind = 1; kind < 3; kind++) {
       const int64_t all = kind == 1 ? 65536 : 8 * 65536, first = bytes[i] > all ? 1 : (all + bytes[i] - 1) / bytes[i];
       ck_assert_ptr_eq(ldg_trial_verdict(&t, first), &t.of[bytes[i] > 8 * 65536 ? 2 : bytes[i] * first >= 8 * 65536 ? 2 : 1]);
@@ -204,5 +250,5 @@ START_TEST(explained) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, slower_way_is_seldom, coarse_clock, calls_within_calls, kinds_of_calls, never, explained);
+  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, slower_way_is_seldom, coarse_clock, calls_within_calls, several_ways, gains_that_do_not_last, kinds_of_calls, never, explained);
 }

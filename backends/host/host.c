@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 static const ldg_block_row rows[] = { LDG_BLOCK_ROW_TABLE };
+enum { LINE = 64 };
 static const int transpose_width[] = { LDG_TRANSPOSE_WIDTHS };
 
 /* ---- the level, found once ---- */
@@ -147,26 +148,53 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   l->near = kernel(n, n->block >= libc_of(n) ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
   j->run = long_run;
 }
-/* Long blocks that are moved as they come, or by the C library, are the fastest in the caches; out of them it is four registers that are
- * loaded before they are stored, since then more lines are asked for at once. Calls find out. */
-typedef struct tried { ldg_long long_; ldg_run *by_four; } tried;
-_Static_assert(sizeof(tried) <= LDG_TRIAL_OWN, "a trial leaves it room");
-static int run_by_four(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  const tried *t = (const tried *)(const void *)j->own;
-  return long_by(j, t->by_four, src, dst, i0, n);
+
+/* Addresses of one side come late: of strided nests by a kernel that waits for them, of lists one by one, since their offsets come as late; what foresees
+ * lines goes by instructions, too, and of four that take turns each sees a fourth of the list. It is for more lines than the first cache holds. */
+static bool are_many(const ldg_nest *n) {
+  double lines = (double)((n->block + LINE - 1) / LINE);
+  for (int k = 0; k < n->nd; k++) lines *= (double)n->dim[k].n;
+  return LINE * lines > ldg_model_footprint(LDG_MODEL_L1);
 }
-static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
+static ldg_run *late_of(const ldg_nest *n) {
+  const int row = block_row(n->block);
+  const ldg_block_kernels *k = &kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
+  if (!are_many(n)) return NULL;
+  return !n->at ? k->strided[ldg_min(n->nd, 3) - 1][LDG_LATE] : n->at4 ? k->singly[n->list == LDG_LIST_DST] : NULL;
+}
+
+
+/* Which way is best for long blocks depends on where their lines are, which only calls find out: as they come and by the C library from the second cache,
+ * with late addresses, too, where it is slow; four registers that are loaded before they are stored from memory, since then more lines are asked for at once. */
+enum { OTHERS = 3 };
+typedef struct tried { ldg_long long_; ldg_run *other[OTHERS]; } tried;
+_Static_assert(sizeof(tried) <= LDG_TRIAL_OWN && OTHERS < LDG_TRIAL_WAYS, "a trial leaves it room");
+static int run_other(const ldg_job *j, int k, const char *src, char *dst, int64_t i0, int64_t n) {
+  return long_by(j, ((const tried *)(const void *)j->own)->other[k], src, dst, i0, n);
+}
+static int run_first(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_other(j, 0, src, dst, i0, n); }
+static int run_second(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_other(j, 1, src, dst, i0, n); }
+static int run_third(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_other(j, 2, src, dst, i0, n); }
+static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
+  static ldg_run *const all[] = { long_run, run_first, run_second, run_third };
   const double bytes = bytes_of(&j->nest);
-  prepare_blocks(j, kernel);
-  if (j->run != long_run || to_aligned() || bytes < LDG_TRIAL_LEAST || bytes >= (double)ldg_model_count(LDG_MODEL_STREAM)) return;
-  ((tried *)(void *)j->own)->by_four = kernel(&j->nest, ROW_LOOP);
-  ldg_trial_prepare(j, long_run, run_by_four, false);
+  tried *t = (tried *)(void *)j->own;
+  int n = 0;
+  if (bytes < LDG_TRIAL_LEAST || bytes >= (double)ldg_model_count(LDG_MODEL_STREAM)) return;
+  if (!to_aligned()) t->other[n++] = kernel(&j->nest, ROW_LOOP);
+  if (!to_aligned() && j->nest.block >= libc_of(&j->nest)) t->other[n++] = kernel(&j->nest, ROW_AS_IS);
+  if (late_of(&j->nest)) t->other[n++] = late_of(&j->nest);
+  ldg_trial_prepare(j, all, n + 1, 0);
 }
 static void block_plainly(ldg_job *j) { prepare_blocks(j, block_kernel); }
-static void block_prepare(ldg_job *j) { try_blocks(j, block_kernel); }
+static void block_prepare(ldg_job *j) {
+  prepare_blocks(j, block_kernel);
+  if (j->run == long_run) try_long(j, block_kernel);
+  else ldg_trial_prepare(j, (ldg_run *const[]){ j->run, late_of(&j->nest) }, late_of(&j->nest) ? 2 : 1, 0);
+}
 static void paced_prepare(ldg_job *j) {
   const int row = block_row(j->nest.block);
-  ldg_paced_prepare(j, kernels()->block[row].groups, kernels()->block[row].apart, block_kernel(&j->nest, row));
+  ldg_paced_prepare(j, kernels()->block[row].groups, kernels()->block[row].apart, block_kernel(&j->nest, row), late_of(&j->nest));
 }
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
@@ -179,7 +207,11 @@ static const char *list_why_not(const ldg_nest *n) {
   return n->psum ? "the blocks differ in length" : NULL;
 }
 static void list_plainly(ldg_job *j) { long_of(j), prepare_blocks(j, list_kernel); }
-static void list_prepare(ldg_job *j) { long_of(j), try_blocks(j, list_kernel); }
+static void list_prepare(ldg_job *j) {
+  long_of(j), prepare_blocks(j, list_kernel);
+  if (j->run == long_run) try_long(j, list_kernel);
+  else ldg_trial_prepare(j, (ldg_run *const[]){ j->run, late_of(&j->nest) }, late_of(&j->nest) ? 2 : 1, 0);
+}
 
 static void ahead_prepare(ldg_job *j) {
   const ldg_nest *n = &j->nest;
@@ -194,14 +226,21 @@ static const char *varlist_why_not(const ldg_nest *n) {
   if (only_listed(n)) return only_listed(n);
   return n->psum ? NULL : "the blocks are of one length";
 }
-static void prepare_varlist(ldg_job *j, int which) {
+static int listed_sides(const ldg_nest *n) { return n->at2 ? LDG_VAR_BOTH : n->list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC; }
+static void varlist_plainly(ldg_job *j) {
   const ldg_nest *n = &j->nest;
   ldg_long *l = long_of(j);
   for (int64_t i = 0; i < n->dim[0].n; i++) l->each = ldg_max(l->each, n->psum[i + 1] - n->psum[i]);
   l->libc = libc_of(n);
-  j->run = kernels()->varlist[which];
+  j->run = kernels()->varlist[listed_sides(n)];
 }
-static void varlist_prepare(ldg_job *j) { prepare_varlist(j, j->nest.list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC); }
+static ldg_run *varlist_late(const ldg_nest *n) { return kernels()->varlist[LDG_VAR_LATE + listed_sides(n)]; }
+static bool varlist_is_much(const ldg_nest *n) { return bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1); }
+static void varlist_prepare(ldg_job *j) {
+  varlist_plainly(j);
+  const bool is_long = ((const ldg_long *)(const void *)j->own)->each > 128;
+  ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, is_long && varlist_is_much(&j->nest) ? 2 : 1, 0);
+}
 
 static const char *only_both_listed(const ldg_nest *n) {
   if (!n->at2) return "not both sides are listed";
@@ -219,7 +258,20 @@ static const char *varlists_why_not(const ldg_nest *n) {
   if (only_both_listed(n)) return only_both_listed(n);
   return n->psum ? NULL : "the blocks are of one length";
 }
-static void varlists_prepare(ldg_job *j) { prepare_varlist(j, LDG_VAR_BOTH); }
+
+static const char *late_why_not(const ldg_nest *n) {
+  if (n->psum) return n->nd > 1 ? "loops around a list" : varlist_is_much(n) ? NULL : "the first cache holds its lines";
+  if (n->at && list_why_not(n)) return list_why_not(n);
+  if (!are_many(n)) return "the first cache holds its lines";
+  return late_of(n) ? NULL : "offsets of more than 4 bytes, or blocks of more than a line";
+}
+/* What it gains only a trial knows, of which it is a way. */
+static double late_cost(const ldg_nest *n) { return 1.01 * (n->psum ? ldg_cost_varlist(n) : n->at ? ldg_cost_list(n) : ldg_cost_block(n)); }
+static void late_prepare(ldg_job *j) {
+  if (j->nest.psum) varlist_plainly(j), j->run = varlist_late(&j->nest);
+  else if (block_row(j->nest.block) < ROW_AS_IS) j->run = late_of(&j->nest);
+  else prepare_blocks(j, block_kernel), ((ldg_long *)(void *)j->own)->near = late_of(&j->nest);
+}
 
 /* The lanes to shuffle by: single bytes where the machine can, since they take any nest. LDG_LANES: none. Found once. */
 static int shuffle_lanes(void) {
@@ -251,7 +303,7 @@ static void shuffle_prepare(ldg_job *j) {
   j->run = is_once(&j->nest, w) ? kernels()->once : kernels()->shuffle[shuffle_lanes()];
   if (!j->nest.at) return;
   ldg_job part = *j;
-  (j->nest.psum ? varlist_prepare : list_plainly)(&part);
+  (j->nest.psum ? varlist_plainly : list_plainly)(&part);
   memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run;
 }
 
@@ -283,7 +335,7 @@ static void window_prepare(ldg_job *j) {
   window_of(&j->nest, w);
   j->run = kernels()->window;
   if (j->nest.at) part.nest.nd = 1;
-  (!j->nest.at ? block_plainly : j->nest.psum ? varlist_prepare : list_plainly)(&part);
+  (!j->nest.at ? block_plainly : j->nest.psum ? varlist_plainly : list_plainly)(&part);
   memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run, w->few = few_of(&j->nest, w);
 }
 
@@ -293,12 +345,13 @@ static const ldg_strategy table[] = {
   { "block", "strided loops around a block mover of fixed width", block_why_not, ldg_cost_block, block_prepare },
   { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches", ldg_paced_why_not, ldg_paced_cost, paced_prepare },
   { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, ldg_ahead_cost, ahead_prepare },
+  { "late", "block or list, with addresses that come some cycles later on one side, which suits some caches", late_why_not, late_cost, late_prepare },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },
   { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, ldg_cost_varlist, varlist_prepare },
   { "lists", "from listed places to listed places, blocks of one length", lists_why_not, ldg_cost_list, lists_prepare },
-  { "varlists", "from listed places to listed places, blocks that differ in length", varlists_why_not, ldg_cost_varlist, varlists_prepare },
+  { "varlists", "from listed places to listed places, blocks that differ in length", varlists_why_not, ldg_cost_varlist, varlist_prepare },
 };
 
 /* ---- reductions ---- */

@@ -102,6 +102,9 @@ LDG_INLINE void ldg_move_short(char *d, const char *s, int64_t n) { (void)d, (vo
 LDG_INLINE void ldg_move_line(char *d, const char *s, int64_t n) { (void)d, (void)s, (void)n; }
 #endif
 
+/* A byte in the first cache that is 0, which the compiler does not know. */
+#define LDG_NEAR(name) char name = 0; __asm__ volatile("" : "+m"(name))
+
 /* 0, when that byte was read: what depends on it waits for its line. */
 LDG_INLINE int64_t ldg_await(const char *at) {
   int64_t x = *(const volatile unsigned char *)at;
@@ -120,13 +123,14 @@ typedef struct ldg_paced { int64_t group; int32_t idle; bool stores, reads, writ
 
 typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
 
-enum { LDG_ANY, LDG_DENSE_DST, LDG_DENSE_SRC, LDG_IN_LANES, LDG_ASKING, LDG_DENSITIES }; /* what is known of the innermost strides; lines are asked for */
+enum { LDG_ANY, LDG_DENSE_DST, LDG_DENSE_SRC, LDG_IN_LANES, LDG_ASKING, LDG_LATE, LDG_DENSITIES }; /* what is known of the innermost strides; lines are asked for; addresses are late */
 enum { LDG_NEAR4, LDG_NEAR8, LDG_FAR4, LDG_NEAR_LANES, LDG_FAR_LANES, LDG_ASKING4, LDG_HOWS }; /* width of the offsets; far: prefetched */
 typedef struct ldg_block_kernels {
   ldg_run *strided[3][LDG_DENSITIES];                             /* [dims - 1, 3 and more alike][density] */
   ldg_run *list[2][LDG_HOWS];                                     /* [side of the list][how] */
   ldg_run *both[2];                                               /* lists on both sides: [far] */
   ldg_run *groups, *apart;                                        /* the innermost dim, a few blocks at a time, or apart; NULL: of more than a line */
+  ldg_run *singly[2];                                             /* [side of the list]: offsets of 4 bytes, block by block; NULL likewise */
 } ldg_block_kernels;
 
 /* The lanes of a register of 16 bytes, L(k) being that of block k. */
@@ -186,14 +190,14 @@ typedef struct ldg_window {
 static inline int64_t ldg_window_half(int64_t span, int window) { return span >= 16 && window > 16 ? 16 : span >= 8 ? 8 : 4; }
 
 enum { LDG_ALIGNED, LDG_AS_IS, LDG_DENSES };
-enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VARS };
+enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VARS, LDG_VAR_LATE = LDG_VARS };
 enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
   const char *isa;
   ldg_run *dense[LDG_DENSES];                                     /* long runs to aligned places, and as they come */
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS];
-  ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed] */
+  ldg_run *varlist[2 * LDG_VARS];                                 /* [sides that are listed], and with late addresses */
   ldg_run *shuffle[LDG_LANES];                                    /* NULL: not at this level */
   ldg_run *once;                                                  /* a list in a window of 32 bytes; with lanes of 1 byte */
   ldg_run *window;                                                /* NULL: not at this level */
@@ -201,22 +205,22 @@ typedef struct ldg_kernels {
 } ldg_kernels;
 
 /* The kernels of a row, by the suffixes of those for a dense destination, and that in lanes, and for a dense source. */
-#define LDG_KERNELS_OF(name, isa, pd, ps, pl, pf, l, a, paced)                                                                \
-  { { { ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1##pd##isa, ldg_k_##name##_copy1##ps##isa, ldg_k_##name##_copy1##pl##isa, ldg_k_##name##_copy1##pf##isa },  \
-      { ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2##pd##isa, ldg_k_##name##_copy2##ps##isa, ldg_k_##name##_copy2##pl##isa, ldg_k_##name##_copy2##pf##isa },  \
-      { ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn##pd##isa, ldg_k_##name##_copyn##ps##isa, ldg_k_##name##_copyn##pl##isa, ldg_k_##name##_copyn##pf##isa } }, \
+#define LDG_KERNELS_OF(name, isa, pd, ps, pl, pf, late, l, a, paced)                                                                \
+  { { { ldg_k_##name##_copy1_##isa, ldg_k_##name##_copy1##pd##isa, ldg_k_##name##_copy1##ps##isa, ldg_k_##name##_copy1##pl##isa, ldg_k_##name##_copy1##pf##isa, ldg_k_##name##_copy1##late##isa },  \
+      { ldg_k_##name##_copy2_##isa, ldg_k_##name##_copy2##pd##isa, ldg_k_##name##_copy2##ps##isa, ldg_k_##name##_copy2##pl##isa, ldg_k_##name##_copy2##pf##isa, ldg_k_##name##_copy2##late##isa },  \
+      { ldg_k_##name##_copyn_##isa, ldg_k_##name##_copyn##pd##isa, ldg_k_##name##_copyn##ps##isa, ldg_k_##name##_copyn##pl##isa, ldg_k_##name##_copyn##pf##isa, ldg_k_##name##_copyn##late##isa } }, \
     { { ldg_k_##name##_src4_##isa, ldg_k_##name##_src8_##isa, ldg_k_##name##_srcf_##isa, ldg_k_##name##_src4##l##isa, ldg_k_##name##_srcf##l##isa, ldg_k_##name##_src##a##isa }, \
       { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa, ldg_k_##name##_dst4_##isa, ldg_k_##name##_dstf_##isa, ldg_k_##name##_dst##a##isa } }, \
     { ldg_k_##name##_both_##isa, ldg_k_##name##_bothf_##isa }, LDG_ROW_##paced(name, isa) }
-#define LDG_ROW_PACED(name, isa) ldg_k_##name##_groups_##isa, ldg_k_##name##_apart_##isa
-#define LDG_ROW_NOT(name, isa) NULL, NULL
-#define LDG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pd_, _pf_, _, a_, PACED)
-#define LDG_NARROW_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pl_, _pf_, l_, a_, PACED)
+#define LDG_ROW_PACED(name, isa) ldg_k_##name##_groups_##isa, ldg_k_##name##_apart_##isa, { ldg_k_##name##_src1_##isa, ldg_k_##name##_dst1_##isa }
+#define LDG_ROW_NOT(name, isa) NULL, NULL, { NULL, NULL }
+#define LDG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pd_, _pf_, _late_, _, a_, PACED)
+#define LDG_NARROW_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pl_, _pf_, _late_, l_, a_, PACED)
 #define LDG_WIDE_BLOCK_KERNELS(name, isa) /* it does not matter that a side is dense */ \
-  LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _, a_, PACED)
-#define LDG_LINES_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _, a_, NOT)
-#define LDG_LOOP_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _, f_, NOT)
-#define LDG_LONG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _, _, f_, NOT)
+  LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, a_, PACED)
+#define LDG_LINES_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, a_, NOT)
+#define LDG_LOOP_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, f_, NOT)
+#define LDG_LONG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _, _, _, f_, NOT)
 
 /* Reductions. Dense runs are made for some levels; single elements gain nothing from a level, so all levels share them. */
 typedef struct ldg_ops { const char *isa; ldg_op row[LDG_OP_ROWS]; } ldg_ops;

@@ -1,16 +1,16 @@
-/* A job that runs one of two kernels. */
+/* A job that runs one of some kernels. */
 #include "trial.h"
 
 #include "base_cpu.h"
 
 enum { LINE = 64 };
 
-typedef struct two { ldg_run *run[2]; ldg_trial trial; } two; /* plain, and the other one */
-_Static_assert(LDG_TRIAL_OWN + sizeof(two) <= sizeof ((ldg_job *)NULL)->own && LDG_TRIAL_OWN % _Alignof(two) == 0, "it fits into a job");
+typedef struct ways { ldg_run *run[LDG_TRIAL_WAYS]; ldg_trial trial; } ways;
+_Static_assert(LDG_TRIAL_OWN + sizeof(ways) <= sizeof ((ldg_job *)NULL)->own && LDG_TRIAL_OWN % _Alignof(ways) == 0, "it fits into a job");
 
-static two *two_of(const ldg_job *j) { return (two *)((uintptr_t)(const void *)j->own + LDG_TRIAL_OWN); }
+static ways *ways_of(const ldg_job *j) { return (ways *)((uintptr_t)(const void *)j->own + LDG_TRIAL_OWN); }
 
-static __attribute__((noinline)) int run_timed(const ldg_job *j, two *a, const char *src, char *dst, int64_t i0, int64_t n) {
+static __attribute__((noinline)) int run_timed(const ldg_job *j, ways *a, const char *src, char *dst, int64_t i0, int64_t n) {
   ldg_lap lap;
   ldg_run *const way = a->run[ldg_trial_start(&a->trial, n, &lap)];
   lap.since = ldg_cpu_ticks();
@@ -20,7 +20,7 @@ static __attribute__((noinline)) int run_timed(const ldg_job *j, two *a, const c
 }
 
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  two *a = two_of(j);
+  ways *a = ways_of(j);
   if (ldg_trial_may(&a->trial, n) && ldg_trial_is_due(&a->trial, n)) return run_timed(j, a, src, dst, i0, n);
   return a->run[ldg_trial_best(&a->trial, n)](j, src, dst, i0, n);
 }
@@ -33,9 +33,11 @@ static int64_t bytes_each(const ldg_nest *n) {
   return bytes;
 }
 
-void ldg_trial_prepare(ldg_job *j, ldg_run *plain, ldg_run *other, bool other_is_likely) {
-  two *a = two_of(j);
-  a->run[0] = plain, a->run[1] = other;
-  ldg_trial_init(&a->trial, bytes_each(&j->nest), other_is_likely);
-  j->run = !j->nest.once && ldg_cpu_ticks() ? run : a->run[other_is_likely];
+void ldg_trial_prepare(ldg_job *j, ldg_run *const *list, int n, int likely) {
+  ways *a = ways_of(j);
+  j->run = list[likely];
+  if (n < 2 || j->nest.once || !ldg_cpu_ticks()) return;
+  memcpy(a->run, list, (size_t)n * sizeof *list);
+  ldg_trial_init(&a->trial, bytes_each(&j->nest), n, likely);
+  j->run = run;
 }

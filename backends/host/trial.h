@@ -1,13 +1,14 @@
-/* trial: of two kernels that move the same, calls find the faster one. */
+/* trial: of some kernels that move the same, calls find the fastest one. */
 #ifndef LDG_HOST_TRIAL_H
 #define LDG_HOST_TRIAL_H
 
 #include "../backend.h"
 #include "base_trial.h"
 
-/* Sets job->run, which runs one of both; the likely one until calls were timed, and for good where there is no clock, or a nest is run once. Takes
- * all of job->own from LDG_TRIAL_OWN bytes on; before that is what the kernels go by. Any number of threads may run the job. */
-#define LDG_TRIAL_OWN 64
-void ldg_trial_prepare(ldg_job *j, ldg_run *plain, ldg_run *other, bool other_is_likely);
+/* Sets job->run, which runs one of 1 to LDG_TRIAL_WAYS of them, the first being the plain one; the likely one until calls were timed, and for good where
+ * there is no clock, or a nest is run once. Takes all of job->own from LDG_TRIAL_OWN bytes on; before that is what the kernels go by. Any number of
+ * threads may run the job. */
+#define LDG_TRIAL_OWN 72
+void ldg_trial_prepare(ldg_job *j, ldg_run *const *ways, int n, int likely);
 
 #endif
