@@ -7,8 +7,7 @@ enum {
   LINE = 64,
   MANY = 1024 * LINE, /* bytes: from so many on, calls are timed as often as that is worth it */
   BETWEEN = 16,       /* such calls of a thread, in the mean, between two that are timed */
-  EACH = 4,           /* first calls of each way, all timed */
-  PROOF = 8,          /* calls by which a way proves that it is faster, of which the second half counts */
+  ROW = 8, SHORT_ROW = 4, /* calls of one way by which it is known, or proves that it is faster */
   DOUBTS = 5,         /* proofs that failed: half as many more are tried for each */
   SLOWLY = 8,         /* slower calls that it takes until most of that is believed */
   PATIENCE = 16,      /* calls of others that wait for a second call of one trial */
@@ -56,8 +55,13 @@ static int some_bytes(void) {
   turn.chance = turn.chance * 1664525 + 1013904223;
   return MANY * BETWEEN / 2 + (int)((turn.chance >> 8) % (MANY * BETWEEN));
 }
-static unsigned early_of(const ldg_trial *t) { return EACH * (unsigned)t->ways; }
-static bool is_early(const ldg_trial *t, const ldg_verdict *v) { return atomic_load_explicit(&v->timed, memory_order_relaxed) < early_of(t); }
+/* What a call finds in the caches is as the ones before left it; long ones leave little, and fewer of them are much. */
+static bool are_long(const ldg_trial *t, const ldg_verdict *v) { return v == &t->of[LDG_TRIAL_KINDS - 1]; }
+static unsigned row_of(const ldg_trial *t, const ldg_verdict *v) { return are_long(t, v) ? SHORT_ROW : ROW; }
+/* Of a row these do not count; not the first one, since the stores of the other way may still have waited. */
+static unsigned skipped_of(const ldg_trial *t, const ldg_verdict *v) { return are_long(t, v) ? 1 : ROW / 2; }
+static unsigned early_of(const ldg_trial *t, const ldg_verdict *v) { return row_of(t, v) * (unsigned)t->ways; }
+static bool is_early(const ldg_trial *t, const ldg_verdict *v) { return atomic_load_explicit(&v->timed, memory_order_relaxed) < early_of(t, v); }
 
 bool ldg_trial_is_due(const ldg_trial *t, int64_t n) {
   const ldg_verdict *v = ldg_trial_verdict(t, n);
@@ -71,11 +75,12 @@ static int another(const ldg_trial *t, int one, unsigned k) {
   return way < one ? way : way + 1;
 }
 
-/* What a first call finds is never as it will be: pages are new, lines far. So the likely way has that one, each of the others the next four,
- * and the likely one three again. From then on others have a turn of four, by turns, or of 32 if they take half as long again: they must not be forgotten,
+/* What a first call finds is never as it will be: pages are new, lines far. So the likely way has that one, each of the others a row,
+ * and the likely one the rest of its own. From then on others have a turn of four, by turns, or of 32 if they take half as long again: they must not be forgotten,
  * but some columns take four times as long, and a tenth of all time would go there. */
 static int way_of(const ldg_trial *t, const ldg_verdict *v, unsigned call, int best) {
-  if (call < early_of(t)) return call == 0 || call > EACH * (unsigned)(t->ways - 1) ? t->likely : another(t, t->likely, (call - 1) / EACH);
+  const unsigned row = row_of(t, v);
+  if (call < early_of(t, v)) return call == 0 || call > row * (unsigned)(t->ways - 1) ? t->likely : another(t, t->likely, (call - 1) / row);
   if (call % OFTEN) return best;
   const unsigned round = call / OFTEN / (unsigned)(t->ways - 1);
   const int other = another(t, best, call / OFTEN);
@@ -84,8 +89,7 @@ static int way_of(const ldg_trial *t, const ldg_verdict *v, unsigned call, int b
   return pace_of(v, other) > is + is / 2 && round % (SELDOM / OFTEN) ? best : other;
 }
 
-/* The first of those that go one way in a row: stores of a short call may all still wait when it ends, and it is the next one that waits for them. */
-static bool is_first_of_early(unsigned call) { return call == 0 || call % EACH == 1; }
+static bool counts(const ldg_trial *t, const ldg_verdict *v, unsigned call) { return call > 0 && (call - 1) % row_of(t, v) >= skipped_of(t, v); }
 
 /* A call finds in the caches what the one before left there, which went the other way (columns of 32 bytes, 1 KiB apart, by blocks that are kept apart:
  * the first call takes as long as the plain ones before, those after it a quarter less). So of a way that seems slower it is the second call that is
@@ -106,7 +110,7 @@ static bool is_timed(ldg_verdict *v, int best, int *which) {
  * tried less often. */
 static void begin_proof(const ldg_trial *t, ldg_verdict *v) {
   const int which = atomic_load_explicit(&v->which, memory_order_relaxed), best = fastest(t, v, which);
-  if (best != which) atomic_store_explicit(&v->proof, (unsigned)best << 8 | PROOF, memory_order_relaxed);
+  if (best != which) atomic_store_explicit(&v->proof, (unsigned)best << 8 | row_of(t, v), memory_order_relaxed);
 }
 static void go_on_proving(ldg_verdict *v, ldg_lap *lap) {
   lap->which = (int)(lap->proof >> 8);
@@ -120,8 +124,9 @@ static void end_proof(ldg_verdict *v, int way) {
 }
 static void prove(ldg_verdict *v, const ldg_lap *lap, uint64_t now) {
   const unsigned left = lap->proof % 256;
-  if (left == PROOF / 2) atomic_store_explicit(&v->pace[lap->which], now, memory_order_relaxed);
-  if (left < PROOF / 2) settle(&v->pace[lap->which], now);
+  const unsigned counted = row_of(lap->trial, v) - skipped_of(lap->trial, v);
+  if (left == counted) atomic_store_explicit(&v->pace[lap->which], now, memory_order_relaxed);
+  if (left < counted) settle(&v->pace[lap->which], now);
   if (left == 1) end_proof(v, lap->which);
 }
 
@@ -162,12 +167,12 @@ void ldg_trial_stop(const ldg_lap *lap, int64_t n, uint64_t now) {
   const uint64_t ticks = now - lap->since, pace = (ldg_max(ticks, COARSE) << 10) / (uint64_t)n + 1;
   turn.within = lap->within;
   if (turn.firsts != lap->firsts) return take_back(lap);
-  if (!lap->timed || ticks >> 44 || (lap->early && is_first_of_early(lap->call))) return;
+  if (!lap->timed || ticks >> 44 || (lap->early && !counts(lap->trial, v, lap->call))) return;
   if (ticks < COARSE && !is_another_known(lap)) return;
   if (lap->proof) return prove(v, lap, pace);
   settle(&v->pace[lap->which], pace);
-  if (lap->call + 1 == early_of(lap->trial)) atomic_store_explicit(&v->which, fastest(lap->trial, v, lap->trial->likely), memory_order_relaxed);
-  else if (lap->call + 1 > early_of(lap->trial)) begin_proof(lap->trial, v);
+  if (lap->call + 1 == early_of(lap->trial, v)) atomic_store_explicit(&v->which, fastest(lap->trial, v, lap->trial->likely), memory_order_relaxed);
+  else if (lap->call + 1 > early_of(lap->trial, v)) begin_proof(lap->trial, v);
 }
 
 void ldg_trial_never(ldg_trial *t) { t->few = INT64_MAX; }

@@ -131,7 +131,7 @@ START_TEST(late_addresses) {
   m.level[LDG_MODEL_L1] = 64;
   ldg_model_use(&m);
   for (int i = 0; i < 160; i++) {
-    const int64_t len = i < 64 ? i + 1 : rng_in(&r, 65, 700), n = rng_in(&r, 3, 60), step = len + rng_in(&r, 1, 300);
+    const int64_t len = i < 64 ? i + 1 : rng_in(&r, 65, i < 130 ? 700 : 3000), n = rng_in(&r, 3, 60), step = len + rng_in(&r, 1, 300);
     int64_t at[60], lens[60];
     sample *block = s_contiguous(len, s_elem(LADING_BYTE)), *s;
     for (int64_t k = 0; k < n; k++) at[k] = (n - k) * step + rng_in(&r, 0, 1), lens[k] = rng_in(&r, 1, len);

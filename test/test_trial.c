@@ -51,14 +51,15 @@ static uint64_t other_gains_if_long(int which, int before, int64_t n) { return n
 static uint64_t other_gains_in_a_row(int which, int before, int64_t n) { return (uint64_t)(which ? before ? 80 * n : 130 * n : 100 * n); }
 
 START_TEST(first_calls) {
-  static const int likely[8] = { 0, 1, 1, 1, 1, 0, 0, 0 };
-  for (int other = 0; other < 2; other++) {
+  for (int i = 0; i < 4; i++) {
+    const int other = i % 2, row = i < 2 ? 8 : 4; /* long ones: half as many */
+    const int64_t n = i < 2 ? SHORT : LONG;
     start(&a, other_gains, other);
-    for (int i = 0; i < 8; i++) {
-      ck_assert_int_eq(call(&a, SHORT - 100), i < 7 || !other ? other : 1); /* too short to be timed */
-      ck_assert_int_eq(call(&a, SHORT), likely[i] ^ other);
+    for (int k = 0; k < 2 * row; k++) {
+      ck_assert_int_eq(call(&a, SHORT - 100), other); /* too short to be timed */
+      ck_assert_int_eq(call(&a, n), (k > 0 && k <= row) ^ other);
     }
-    ck_assert_int_gt(others(&a, 100, SHORT), 90);
+    ck_assert_int_gt(others(&a, 100, n), 90);
   }
 }
 END_TEST
@@ -182,8 +183,8 @@ START_TEST(several_ways) {
     for (int likely = 0; likely < ways; likely++)
       for (fast = 0; fast < ways; fast++) {
         start_some(&a, one_is_fast, ways, likely);
-        for (int k = 0; k < ways * 4; k++) call(&a, LONG);
-        for (int k = 0; k < ways; k++) ck_assert_int_eq(a.took[k], 4); /* first calls */
+        for (int k = 0; k < ways * 4; k++) call(&a, LONG); /* first calls */
+        for (int k = 0; k < ways; k++) ck_assert_int_eq(a.took[k], 4);
         ck_assert_int_eq(ldg_trial_best(&a.trial, LONG), fast);
         const int was = fast;
         fast = (fast + 1) % ways;

@@ -231,7 +231,6 @@ static void varlist_plainly(ldg_job *j) {
   const ldg_nest *n = &j->nest;
   ldg_long *l = long_of(j);
   for (int64_t i = 0; i < n->dim[0].n; i++) l->each = ldg_max(l->each, n->psum[i + 1] - n->psum[i]);
-  l->libc = libc_of(n);
   j->run = kernels()->varlist[listed_sides(n)];
 }
 static ldg_run *varlist_late(const ldg_nest *n) { return kernels()->varlist[LDG_VAR_LATE + listed_sides(n)]; }

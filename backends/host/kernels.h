@@ -102,6 +102,15 @@ LDG_INLINE void ldg_move_short(char *d, const char *s, int64_t n) { (void)d, (vo
 LDG_INLINE void ldg_move_line(char *d, const char *s, int64_t n) { (void)d, (void)s, (void)n; }
 #endif
 
+/* By the processor's own loop, where it has one. From about 1 KiB on it is the fastest to lines of the second cache, or nearly so. */
+#if defined(__x86_64__)
+#define LDG_STRING 1024
+LDG_INLINE void ldg_move_string(char *d, const char *s, int64_t n) { __asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory"); }
+#else
+#define LDG_STRING INT64_MAX
+LDG_INLINE void ldg_move_string(char *d, const char *s, int64_t n) { __builtin_memcpy(d, s, (size_t)n); }
+#endif
+
 /* A byte in the first cache that is 0, which the compiler does not know. */
 #define LDG_NEAR(name) char name = 0; __asm__ volatile("" : "+m"(name))
 
