@@ -74,7 +74,8 @@ def source(isa):
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     window = f"ldg_k_window_{isa}, {WINDOWS[isa]}" if isa in WINDOWS else "NULL, 0"
     once = next((f"ldg_k_{params['NAME']}_once_{isa}" for params in SHUFFLES.get(isa, []) if params["LANE"] == 1), "NULL")
-    return out + f"  {{ ldg_k_var_src_{isa}, ldg_k_var_dst_{isa}, ldg_k_var_both_{isa}, ldg_k_var_src_late_{isa}, ldg_k_var_dst_late_{isa}, ldg_k_var_both_late_{isa} }},\n  {{ {shuffles} }}, {once},\n  {window}\n}};\n"
+    varlists = ", ".join(f"ldg_k_var_{suffix}_{isa}" for suffix in ("src", "dst", "both", "src_late", "dst_late"))
+    return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {once},\n  {window}\n}};\n"
 
 
 def op_source(isa):

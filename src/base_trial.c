@@ -8,7 +8,7 @@ enum {
   MANY = 1024 * LINE, /* bytes: from so many on, calls are timed as often as that is worth it */
   BETWEEN = 16,       /* such calls of a thread, in the mean, between two that are timed */
   ROW = 8, SHORT_ROW = 4, /* calls of one way by which it is known, or proves that it is faster */
-  DOUBTS = 5,         /* proofs that failed: half as many more are tried for each */
+  DOUBTS = 5,         /* proofs that failed: each halves how often another one is tried, up to so many */
   SLOWLY = 8,         /* slower calls that it takes until most of that is believed */
   PATIENCE = 16,      /* calls of others that wait for a second call of one trial */
   OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one goes a way that seems slower */
@@ -37,7 +37,7 @@ static bool gains(const ldg_verdict *v, int this, int that) {
 static int fastest(const ldg_trial *t, const ldg_verdict *v, int which) {
   int best = which;
   for (int k = 0; k < t->ways; k++)
-    if (k != which && gains(v, k, which) && (best == which || pace_of(v, k) < pace_of(v, best))) best = k;
+    if (gains(v, k, best)) best = k;
   return best;
 }
 
@@ -47,8 +47,8 @@ typedef struct turns {
   uint32_t chance;
   uintptr_t next; /* address of a verdict whose next call is timed; 0: none */
   int patience;   /* so many calls of others at most are not timed instead */
-  bool within;    /* a call that is timed, or one before that */
-  unsigned firsts; /* first calls that were timed */
+  bool within;     /* a call that is timed, or one before that */
+  unsigned firsts; /* first calls that were timed; it may wrap */
 } turns;
 static _Thread_local turns turn;
 static int some_bytes(void) {
@@ -110,7 +110,9 @@ static bool is_timed(ldg_verdict *v, int best, int *which) {
  * tried less often. */
 static void begin_proof(const ldg_trial *t, ldg_verdict *v) {
   const int which = atomic_load_explicit(&v->which, memory_order_relaxed), best = fastest(t, v, which);
-  if (best != which) atomic_store_explicit(&v->proof, (unsigned)best << 8 | row_of(t, v), memory_order_relaxed);
+  if (best == which) return;
+  atomic_store_explicit(&v->pace[best], 0, memory_order_relaxed); /* whatever it was: the row has to say it again */
+  atomic_store_explicit(&v->proof, (unsigned)best << 8 | row_of(t, v), memory_order_relaxed);
 }
 static void go_on_proving(ldg_verdict *v, ldg_lap *lap) {
   lap->which = (int)(lap->proof >> 8);
@@ -124,9 +126,7 @@ static void end_proof(ldg_verdict *v, int way) {
 }
 static void prove(ldg_verdict *v, const ldg_lap *lap, uint64_t now) {
   const unsigned left = lap->proof % 256;
-  const unsigned counted = row_of(lap->trial, v) - skipped_of(lap->trial, v);
-  if (left == counted) atomic_store_explicit(&v->pace[lap->which], now, memory_order_relaxed);
-  if (left < counted) settle(&v->pace[lap->which], now);
+  if (left <= row_of(lap->trial, v) - skipped_of(lap->trial, v)) settle(&v->pace[lap->which], now);
   if (left == 1) end_proof(v, lap->which);
 }
 

@@ -93,12 +93,28 @@ START_TEST(columns_that_go_by_groups) {
 }
 END_TEST
 
-/* Blocks long enough that a call tries two kernels, strided and listed, in a few more lines than that takes, both ways; both kernels have a turn in the
- * first calls. */
+/* The whole message often enough that every way of a trial has its first calls, each the same as what was moved before. */
+static void check_often(const sample *s, int64_t size, int64_t span) {
+  char *packed = malloc((size_t)size), *again = malloc((size_t)size), *mem = calloc(1, (size_t)span);
+  for (int64_t i = 0; i < span; i++) mem[i] = (char)(i * 7 + i / 251);
+  ck_assert_int_eq(lading_pack(s->type, 1, mem, packed, 0, size), LADING_OK); /* check_moves says that this is right */
+  for (int i = 0; i < 40; i++) {
+    memset(again, i, (size_t)size);
+    ck_assert_int_eq(lading_pack(s->type, 1, mem, again, 0, size), LADING_OK);
+    ck_assert(memcmp(packed, again, (size_t)size) == 0);
+    for (int64_t k = 0; k < size; k++) packed[k] = (char)(packed[k] + 1);
+    ck_assert_int_eq(lading_unpack(s->type, 1, mem, packed, 0, size), LADING_OK);
+  }
+  free(packed), free(again), free(mem);
+}
+
+/* Blocks long enough that a call tries some kernels, strided and listed, in a few more lines than that takes, both ways; all have a turn in the first
+ * calls. */
 START_TEST(long_blocks_are_tried) {
   rng r = rng_of(43);
   ldg_model m = ldg_model_builtin();
   m.number[LDG_MODEL_ALIGN] = 0, m.number[LDG_MODEL_LIBC] = m.number[LDG_MODEL_STREAM] = INT64_MAX, m.number[LDG_MODEL_AHEAD] = 0;
+  m.level[LDG_MODEL_L1] = 64; /* all are beyond the first cache */
   for (int i = 0; i < 12; i++) {
     m.number[LDG_MODEL_LIBC_ROWS] = i % 3 ? INT64_MAX : 300, m.number[LDG_MODEL_STREAM] = i % 5 ? INT64_MAX : 17500;
     ldg_model_use(&m);
@@ -117,6 +133,7 @@ START_TEST(long_blocks_are_tried) {
       ck_assert_int_eq(tried.run != plain.run, len * n < m.number[LDG_MODEL_STREAM]);
     }
     for (int calls = 0; calls < 6; calls++) check_moves(s, 1, &r);
+    check_often(s, n * len, (n + 1) * step + len);
     sample_free(s);
   }
   ldg_model_use(NULL);
@@ -197,10 +214,47 @@ START_TEST(columns_outlive_the_model) {
   for (int i = 0; i < 64; i++) memset(src + 4096 * i, i + 1, 8);
   j.run(&j, src, dst, 0, 64);
   for (int i = 0; i < 512; i++) ck_assert_int_eq(dst[i], i / 8 + 1);
+  const ldg_strategy *late = strategy_of("late");
+  for (int64_t block = 8; block < 1000; block += 500) {
+    ldg_job l = { .nest = { .block = block, .nd = 1, .dim = { { 64, 4096, block } } } };
+    m.level[LDG_MODEL_L1] = 64, other.level[LDG_MODEL_L1] = 1 << 20;
+    static char far[64 * 508];
+    ldg_model_use(&m);
+    ck_assert(late->why_not(&l.nest) == NULL);
+    ldg_model_use(&other);
+    ck_assert_str_eq(late->why_not(&l.nest), "the first cache holds its lines");
+    late->prepare(&l);
+    l.run(&l, src, far, 0, 64);
+    for (int i = 0; i < 64; i++) ck_assert(memcmp(far + block * i, src + 4096 * i, (size_t)block) == 0);
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* Lists of both sides are for others. */
+START_TEST(late_lists) {
+  static const int64_t at[2] = { 0, 100 }, sums[3] = { 0, 50, 60 };
+  static const int32_t at4[2] = { 0, 100 };
+  ldg_model m = ldg_model_builtin();
+  m.level[LDG_MODEL_L1] = 8;
+  ldg_nest n = { .block = 8, .nd = 1, .dim = { { 2, 0, 8 } }, .at = at, .at4 = at4, .list = LDG_LIST_SRC, .span = 108 };
+  const ldg_strategy *late = strategy_of("late");
+  ldg_model_use(&m);
+  ck_assert_ptr_null(late->why_not(&n));
+  n.at4 = NULL;
+  ck_assert_ptr_nonnull(late->why_not(&n));
+  n.psum = sums;
+  ck_assert_ptr_null(late->why_not(&n));
+  n.once = true;
+  ck_assert_ptr_nonnull(late->why_not(&n));
+  n.once = false, n.at2 = at;
+  ck_assert_ptr_nonnull(late->why_not(&n));
+  n.list = LDG_LIST_DST;
+  ck_assert_ptr_nonnull(late->why_not(&n));
   ldg_model_use(NULL);
 }
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_outlive_the_model);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_outlive_the_model, late_lists);
 }

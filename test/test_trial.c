@@ -214,6 +214,38 @@ START_TEST(gains_that_do_not_last) {
 }
 END_TEST
 
+/* Of overlapping calls, as of several threads, the last may be done first: what they took together still counts. */
+static uint64_t other_loses_in_a_row(int which, int before, int64_t n) { return (uint64_t)((which ? before ? 150 : 80 : 100) * n); }
+START_TEST(overlapping_proofs) {
+  ldg_lap laps[8];
+  start(&a, other_loses, false);
+  ldg_verdict *v = ldg_trial_verdict(&a.trial, SHORT);
+  others(&a, 1000, SHORT);
+  const unsigned char doubts = v->doubts[1];
+  atomic_store(&v->pace[1], 1); /* as if one call had seemed fast */
+  a.cost = other_loses_in_a_row;
+  for (int k = 0; k < 1000 && !v->proof; k++) call(&a, SHORT);
+  ck_assert(v->proof);
+  for (int k = 0; k < 8; k++) ck_assert_int_eq(ldg_trial_start(&a.trial, SHORT, &laps[k]), 1);
+  for (int k = 7; k >= 0; k--) laps[k].since = 1000, ldg_trial_stop(&laps[k], SHORT, 1000 + 150 * SHORT);
+  ck_assert_int_eq(ldg_trial_best(&a.trial, SHORT), 0);
+  ck_assert_int_eq(v->doubts[1], doubts + 1);
+}
+END_TEST
+
+/* Way 0 is the measure of all others, also where another one is taken. */
+static int64_t paces[3] = { 1000, 950, 945 };
+static uint64_t by_paces(int which, int before, int64_t n) { return (void)before, (uint64_t)(paces[which] * n); }
+START_TEST(near_ties) {
+  start_some(&a, by_paces, 3, 1);
+  for (int k = 0; k < 2000; k++) call(&a, LONG);
+  ck_assert_int_eq(ldg_trial_best(&a.trial, LONG), 1); /* not faster by enough */
+  paces[2] = 900;
+  for (int k = 0; k < 8000; k++) call(&a, LONG);
+  ck_assert_int_eq(ldg_trial_best(&a.trial, LONG), 2);
+}
+END_TEST
+
 /* Where one kind of calls ends, for iterations of any length. */
 START_TEST(kinds_of_calls) {
   static const int64_t bytes[] = { 1, 63, 64, 65, 40000, 65536, 100000, 1 << 24, INT64_MAX / 2, INT64_MAX };
@@ -251,5 +283,5 @@ START_TEST(explained) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, slower_way_is_seldom, coarse_clock, calls_within_calls, several_ways, gains_that_do_not_last, kinds_of_calls, never, explained);
+  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, slower_way_is_seldom, coarse_clock, calls_within_calls, several_ways, gains_that_do_not_last, overlapping_proofs, near_ties, kinds_of_calls, never, explained);
 }

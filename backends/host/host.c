@@ -156,13 +156,11 @@ static bool are_many(const ldg_nest *n) {
   for (int k = 0; k < n->nd; k++) lines *= (double)n->dim[k].n;
   return LINE * lines > ldg_model_footprint(LDG_MODEL_L1);
 }
-static ldg_run *late_of(const ldg_nest *n) {
+static ldg_run *late_kernel(const ldg_nest *n) {
   const int row = block_row(n->block);
   const ldg_block_kernels *k = &kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
-  if (!are_many(n)) return NULL;
   return !n->at ? k->strided[ldg_min(n->nd, 3) - 1][LDG_LATE] : n->at4 ? k->singly[n->list == LDG_LIST_DST] : NULL;
 }
-
 
 /* Which way is best for long blocks depends on where their lines are, which only calls find out: as they come and by the C library from the second cache,
  * with late addresses, too, where it is slow; four registers that are loaded before they are stored from memory, since then more lines are asked for at once. */
@@ -172,10 +170,12 @@ _Static_assert(sizeof(tried) <= LDG_TRIAL_OWN && OTHERS < LDG_TRIAL_WAYS, "a tri
 static int run_other(const ldg_job *j, int k, const char *src, char *dst, int64_t i0, int64_t n) {
   return long_by(j, ((const tried *)(const void *)j->own)->other[k], src, dst, i0, n);
 }
-static int run_first(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_other(j, 0, src, dst, i0, n); }
-static int run_second(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_other(j, 1, src, dst, i0, n); }
-static int run_third(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_other(j, 2, src, dst, i0, n); }
-static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
+#define RUN_OTHER(name, k) \
+  static int name(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_other(j, k, src, dst, i0, n); }
+RUN_OTHER(run_first, 0)
+RUN_OTHER(run_second, 1)
+RUN_OTHER(run_third, 2)
+static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row), ldg_run *late) {
   static ldg_run *const all[] = { long_run, run_first, run_second, run_third };
   const double bytes = bytes_of(&j->nest);
   tried *t = (tried *)(void *)j->own;
@@ -183,18 +183,21 @@ static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
   if (bytes < LDG_TRIAL_LEAST || bytes >= (double)ldg_model_count(LDG_MODEL_STREAM)) return;
   if (!to_aligned()) t->other[n++] = kernel(&j->nest, ROW_LOOP);
   if (!to_aligned() && j->nest.block >= libc_of(&j->nest)) t->other[n++] = kernel(&j->nest, ROW_AS_IS);
-  if (late_of(&j->nest)) t->other[n++] = late_of(&j->nest);
+  if (late) t->other[n++] = late;
   ldg_trial_prepare(j, all, n + 1, 0);
 }
-static void block_plainly(ldg_job *j) { prepare_blocks(j, block_kernel); }
-static void block_prepare(ldg_job *j) {
-  prepare_blocks(j, block_kernel);
-  if (j->run == long_run) try_long(j, block_kernel);
-  else ldg_trial_prepare(j, (ldg_run *const[]){ j->run, late_of(&j->nest) }, late_of(&j->nest) ? 2 : 1, 0);
+static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
+  prepare_blocks(j, kernel);
+  if (j->nest.once) return;
+  ldg_run *late = are_many(&j->nest) ? late_kernel(&j->nest) : NULL;
+  if (j->run == long_run) try_long(j, kernel, late);
+  else ldg_trial_prepare(j, (ldg_run *const[]){ j->run, late }, late ? 2 : 1, 0);
 }
+static void block_plainly(ldg_job *j) { prepare_blocks(j, block_kernel); }
+static void block_prepare(ldg_job *j) { try_blocks(j, block_kernel); }
 static void paced_prepare(ldg_job *j) {
   const int row = block_row(j->nest.block);
-  ldg_paced_prepare(j, kernels()->block[row].groups, kernels()->block[row].apart, block_kernel(&j->nest, row), late_of(&j->nest));
+  ldg_paced_prepare(j, kernels()->block[row].groups, kernels()->block[row].apart, block_kernel(&j->nest, row), are_many(&j->nest) ? late_kernel(&j->nest) : NULL);
 }
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
@@ -207,11 +210,7 @@ static const char *list_why_not(const ldg_nest *n) {
   return n->psum ? "the blocks differ in length" : NULL;
 }
 static void list_plainly(ldg_job *j) { long_of(j), prepare_blocks(j, list_kernel); }
-static void list_prepare(ldg_job *j) {
-  long_of(j), prepare_blocks(j, list_kernel);
-  if (j->run == long_run) try_long(j, list_kernel);
-  else ldg_trial_prepare(j, (ldg_run *const[]){ j->run, late_of(&j->nest) }, late_of(&j->nest) ? 2 : 1, 0);
-}
+static void list_prepare(ldg_job *j) { long_of(j), try_blocks(j, list_kernel); }
 
 static void ahead_prepare(ldg_job *j) {
   const ldg_nest *n = &j->nest;
@@ -226,19 +225,22 @@ static const char *varlist_why_not(const ldg_nest *n) {
   if (only_listed(n)) return only_listed(n);
   return n->psum ? NULL : "the blocks are of one length";
 }
-static int listed_sides(const ldg_nest *n) { return n->at2 ? LDG_VAR_BOTH : n->list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC; }
-static void varlist_plainly(ldg_job *j) {
+enum { LIST_LIBC = 4096 }; /* bytes: blocks of lists differ in length, so a call for each is foreseen worse (8 to 2048 bytes: 1.07 times the time; Zen 5) */
+static void prepare_varlist(ldg_job *j, int which) {
   const ldg_nest *n = &j->nest;
   ldg_long *l = long_of(j);
   for (int64_t i = 0; i < n->dim[0].n; i++) l->each = ldg_max(l->each, n->psum[i + 1] - n->psum[i]);
-  j->run = kernels()->varlist[listed_sides(n)];
+  l->libc = ldg_max(libc_of(n), LIST_LIBC);
+  j->run = kernels()->varlist[which];
 }
-static ldg_run *varlist_late(const ldg_nest *n) { return kernels()->varlist[LDG_VAR_LATE + listed_sides(n)]; }
+static int listed_side(const ldg_nest *n) { return n->list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC; }
+static void varlist_plainly(ldg_job *j) { prepare_varlist(j, listed_side(&j->nest)); }
+static ldg_run *varlist_late(const ldg_nest *n) { return kernels()->varlist[LDG_VAR_LATE + listed_side(n)]; }
 static bool varlist_is_much(const ldg_nest *n) { return bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1); }
 static void varlist_prepare(ldg_job *j) {
   varlist_plainly(j);
-  const bool is_long = ((const ldg_long *)(const void *)j->own)->each > 128;
-  ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, is_long && varlist_is_much(&j->nest) ? 2 : 1, 0);
+  const bool may_gain = ((const ldg_long *)(const void *)j->own)->each > LDG_VAR_SHORT && varlist_is_much(&j->nest);
+  ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0);
 }
 
 static const char *only_both_listed(const ldg_nest *n) {
@@ -258,19 +260,22 @@ static const char *varlists_why_not(const ldg_nest *n) {
   return n->psum ? NULL : "the blocks are of one length";
 }
 
+/* It is there to be forced, and verified: what it gains only a trial knows, of which it is a way. */
 static const char *late_why_not(const ldg_nest *n) {
-  if (n->psum) return n->nd > 1 ? "loops around a list" : varlist_is_much(n) ? NULL : "the first cache holds its lines";
-  if (n->at && list_why_not(n)) return list_why_not(n);
-  if (!are_many(n)) return "the first cache holds its lines";
-  return late_of(n) ? NULL : "offsets of more than 4 bytes, or blocks of more than a line";
+  if (n->once) return "one call does not find out whether that is faster";
+  const char *why = !n->at ? NULL : n->psum ? varlist_why_not(n) : list_why_not(n);
+  if (why) return why;
+  if (n->psum ? !varlist_is_much(n) : !are_many(n)) return "the first cache holds its lines";
+  return n->psum || late_kernel(n) ? NULL : "offsets of more than 4 bytes, or blocks of more than a line";
 }
-/* What it gains only a trial knows, of which it is a way. */
 static double late_cost(const ldg_nest *n) { return 1.01 * (n->psum ? ldg_cost_varlist(n) : n->at ? ldg_cost_list(n) : ldg_cost_block(n)); }
 static void late_prepare(ldg_job *j) {
   if (j->nest.psum) varlist_plainly(j), j->run = varlist_late(&j->nest);
-  else if (block_row(j->nest.block) < ROW_AS_IS) j->run = late_of(&j->nest);
-  else prepare_blocks(j, block_kernel), ((ldg_long *)(void *)j->own)->near = late_of(&j->nest);
+  else if (block_row(j->nest.block) < ROW_AS_IS) j->run = late_kernel(&j->nest);
+  else prepare_blocks(j, block_kernel), ((ldg_long *)(void *)j->own)->near = late_kernel(&j->nest);
 }
+
+static void varlists_prepare(ldg_job *j) { prepare_varlist(j, LDG_VAR_BOTH); }
 
 /* The lanes to shuffle by: single bytes where the machine can, since they take any nest. LDG_LANES: none. Found once. */
 static int shuffle_lanes(void) {
@@ -350,7 +355,7 @@ static const ldg_strategy table[] = {
   { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, ldg_cost_varlist, varlist_prepare },
   { "lists", "from listed places to listed places, blocks of one length", lists_why_not, ldg_cost_list, lists_prepare },
-  { "varlists", "from listed places to listed places, blocks that differ in length", varlists_why_not, ldg_cost_varlist, varlist_prepare },
+  { "varlists", "from listed places to listed places, blocks that differ in length", varlists_why_not, ldg_cost_varlist, varlists_prepare },
 };
 
 /* ---- reductions ---- */
