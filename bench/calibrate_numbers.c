@@ -182,7 +182,7 @@ static double gather_ns(const bench_pools *p, const ldg_nest *n, int ahead, int6
 static int prefetch_ahead(const bench_pools *p) {
   int64_t *at = bench_alloc(ENTRIES * (int64_t)sizeof *at);
   int32_t *at4 = bench_alloc(ENTRIES * (int64_t)sizeof *at4);
-  const ldg_nest n = { .block = 12, .nd = 1, .dim = { { ENTRIES, 0, 12 } }, .at = at, .at4 = at4, .span = p->bytes };
+  const ldg_nest n = { .block = 12, .nd = 1, .dim = { { ENTRIES, 0, 12 } }, .at = at, .at4 = at4, .span = p->bytes, .once = true };
   double ns[DISTANCES];
   uint64_t seed = 3;
   int best = 0;
@@ -292,7 +292,7 @@ enum { ASKS = 5, COLUMN = 1 << 17 };
 static bool ask_ns(const bench_pools *p, int side, const int *blocks, double *ns) {
   const int64_t n = ldg_min(COLUMN, p->bytes / 320);
   const bool reads = side == LDG_MODEL_READ;
-  const ldg_nest column = { .block = 8, .nd = 1, .dim = { { n, reads ? 320 : 8, reads ? 8 : 320 } } };
+  const ldg_nest column = { .block = 8, .nd = 1, .dim = { { n, reads ? 320 : 8, reads ? 8 : 320 } }, .once = true };
   const ldg_model *before = ldg_model_get();
   ldg_job j[ASKS];
   bool known = true;

@@ -19,7 +19,7 @@ enum {
 static uint64_t pace_of(const ldg_verdict *v, int way) { return atomic_load_explicit(&v->pace[way], memory_order_relaxed); }
 
 /* The least of late: interruptions, and lines that happen to be far, only ever add time. A slower call counts for an eighth of what it took
- * more, or of all that was taken before, if that is less: one that was interrupted changes little, and one of what has become slower by n times is
+ * more, or of all that was taken before, if that is less: one that was interrupted lets at most another way have a row of calls that is nearly as fast, and one of what has become slower by n times is
  * believed after some 9 ln n others. */
 static void settle(_Atomic uint64_t *pace, uint64_t now) {
   const uint64_t was = atomic_load_explicit(pace, memory_order_relaxed);
@@ -75,9 +75,11 @@ static int another(const ldg_trial *t, int one, unsigned k) {
   return way < one ? way : way + 1;
 }
 
+static bool is_doubted(const ldg_verdict *v, int way, unsigned times) { return times % (1u << atomic_load_explicit(&v->doubts[way], memory_order_relaxed)) != 0; }
+
 /* What a first call finds is never as it will be: pages are new, lines far. So the likely way has that one, each of the others a row,
- * and the likely one the rest of its own. From then on others have a turn of four, by turns, or of 32 if they take half as long again: they must not be forgotten,
- * but some columns take four times as long, and a tenth of all time would go there. */
+ * and the likely one the rest of its own. From then on others have a turn of four, by turns, or of 32 if they take half as long again, and fewer if they are
+ * doubted: they must not be forgotten, but some columns take four times as long, and a tenth of all time would go there. */
 static int way_of(const ldg_trial *t, const ldg_verdict *v, unsigned call, int best) {
   const unsigned row = row_of(t, v);
   if (call < early_of(t, v)) return call == 0 || call > row * (unsigned)(t->ways - 1) ? t->likely : another(t, t->likely, (call - 1) / row);
@@ -85,8 +87,8 @@ static int way_of(const ldg_trial *t, const ldg_verdict *v, unsigned call, int b
   const unsigned round = call / OFTEN / (unsigned)(t->ways - 1);
   const int other = another(t, best, call / OFTEN);
   const uint64_t is = pace_of(v, best);
-  if (round % (1u << atomic_load_explicit(&v->doubts[other], memory_order_relaxed))) return best;
-  return pace_of(v, other) > is + is / 2 && round % (SELDOM / OFTEN) ? best : other;
+  const bool waits = is_doubted(v, other, round) || (pace_of(v, other) > is + is / 2 && round % (SELDOM / OFTEN));
+  return waits ? best : other;
 }
 
 static bool counts(const ldg_trial *t, const ldg_verdict *v, unsigned call) { return call > 0 && (call - 1) % row_of(t, v) >= skipped_of(t, v); }
@@ -107,19 +109,22 @@ static bool is_timed(ldg_verdict *v, int best, int *which) {
 
 /* What a single call gains may be what the other way left in the caches (512 blocks of 8 bytes, 512 apart, with late addresses: a second call takes 0.8 of the
  * time of blocks that are kept apart, the tenth 1.5). So a way that seems faster has some calls in a row, the last of which have to be; if they are not it is
- * tried less often. */
-static void begin_proof(const ldg_trial *t, ldg_verdict *v) {
+ * tried less often. Threads that overlap may let in a call from before. */
+static void begin_proof(const ldg_trial *t, ldg_verdict *v, unsigned call) {
   const int which = atomic_load_explicit(&v->which, memory_order_relaxed), best = fastest(t, v, which);
-  if (best == which) return;
+  if (best == which || is_doubted(v, best, call)) return;
   atomic_store_explicit(&v->pace[best], 0, memory_order_relaxed); /* whatever it was: the row has to say it again */
   atomic_store_explicit(&v->proof, (unsigned)best << 8 | row_of(t, v), memory_order_relaxed);
 }
+static unsigned proof_after(unsigned proof) { return proof % 256 > 1 ? proof - 1 : 0; }
 static void go_on_proving(ldg_verdict *v, ldg_lap *lap) {
   lap->which = (int)(lap->proof >> 8);
-  atomic_store_explicit(&v->proof, lap->proof % 256 > 1 ? lap->proof - 1 : 0, memory_order_relaxed);
+  atomic_store_explicit(&v->proof, proof_after(lap->proof), memory_order_relaxed);
 }
-static void end_proof(ldg_verdict *v, int way) {
-  const bool good = gains(v, way, atomic_load_explicit(&v->which, memory_order_relaxed));
+static void end_proof(const ldg_trial *t, ldg_verdict *v, int way) {
+  const int which = atomic_load_explicit(&v->which, memory_order_relaxed);
+  if (which == way) return; /* another thread was faster */
+  const bool good = fastest(t, v, which) == way;
   const unsigned char doubts = atomic_load_explicit(&v->doubts[way], memory_order_relaxed);
   atomic_store_explicit(&v->doubts[way], good ? 0 : (unsigned char)ldg_min(doubts + 1, DOUBTS), memory_order_relaxed);
   if (good) atomic_store_explicit(&v->which, way, memory_order_relaxed);
@@ -127,7 +132,7 @@ static void end_proof(ldg_verdict *v, int way) {
 static void prove(ldg_verdict *v, const ldg_lap *lap, uint64_t now) {
   const unsigned left = lap->proof % 256;
   if (left <= row_of(lap->trial, v) - skipped_of(lap->trial, v)) settle(&v->pace[lap->which], now);
-  if (left == 1) end_proof(v, lap->which);
+  if (left == 1) end_proof(lap->trial, v, lap->which);
 }
 
 int ldg_trial_start(const ldg_trial *t, int64_t n, ldg_lap *lap) {
@@ -156,7 +161,8 @@ static bool is_another_known(const ldg_lap *lap) {
 
 /* What it called has first calls of its own, which have to be over before it can be judged. */
 static void take_back(const ldg_lap *lap) {
-  if (lap->proof) atomic_store_explicit(&lap->of->proof, lap->proof, memory_order_relaxed);
+  unsigned after = proof_after(lap->proof);
+  if (lap->proof) atomic_compare_exchange_strong_explicit(&lap->of->proof, &after, lap->proof, memory_order_relaxed, memory_order_relaxed);
   else if (lap->timed) atomic_fetch_sub_explicit(&lap->of->timed, 1, memory_order_relaxed);
   if (!lap->early) turn.until = -1;
 }
@@ -172,7 +178,7 @@ void ldg_trial_stop(const ldg_lap *lap, int64_t n, uint64_t now) {
   if (lap->proof) return prove(v, lap, pace);
   settle(&v->pace[lap->which], pace);
   if (lap->call + 1 == early_of(lap->trial, v)) atomic_store_explicit(&v->which, fastest(lap->trial, v, lap->trial->likely), memory_order_relaxed);
-  else if (lap->call + 1 > early_of(lap->trial, v)) begin_proof(lap->trial, v);
+  else if (lap->call + 1 > early_of(lap->trial, v)) begin_proof(lap->trial, v, lap->call);
 }
 
 void ldg_trial_never(ldg_trial *t) { t->few = INT64_MAX; }
@@ -181,7 +187,8 @@ static int64_t iterations(int64_t bytes, int64_t each) { return (bytes - 1) / ea
 
 void ldg_trial_init(ldg_trial *t, int64_t bytes, int ways, int likely) {
   const int64_t each = ldg_max(1, bytes);
-  *t = (ldg_trial){ .few = LDG_TRIAL_LEAST / ldg_min(each, LDG_TRIAL_LEAST), .edge = { iterations(MANY, each), iterations(8 * MANY, each) }, .bytes = each, .ways = ways, .likely = likely };
+  *t = (ldg_trial){ .few = LDG_TRIAL_LEAST / ldg_min(each, LDG_TRIAL_LEAST), .edge = { iterations(MANY, each), iterations(8 * MANY, each) }, .bytes = each };
+  t->ways = ways, t->likely = likely;
   for (int i = 0; i < LDG_TRIAL_KINDS; i++) {
     atomic_init(&t->of[i].which, likely), atomic_init(&t->of[i].waits, false), atomic_init(&t->of[i].timed, 0);
     atomic_init(&t->of[i].proof, 0);

@@ -46,7 +46,14 @@ static inline bool ldg_trial_may(const ldg_trial *t, int64_t n) { return n >= t-
 
 /* A call of n iterations that may be timed: is it to be? If so it takes the way that start says, notes in `since` when it begins, by
  * ldg_cpu_ticks, and says to stop when it is done. Of what it calls only first calls are timed; then it does not count. */
-typedef struct ldg_lap { uint64_t since; const ldg_trial *trial; ldg_verdict *of; unsigned call, firsts, proof; int which; bool within, early, timed; } ldg_lap;
+typedef struct ldg_lap {
+  uint64_t since;
+  const ldg_trial *trial;
+  ldg_verdict *of;
+  unsigned call, firsts, proof; /* which one it is; first calls that the thread had timed by then; where a proof stood, or 0 */
+  int which;                    /* way */
+  bool within, early, timed;    /* another one; one of the first calls; is it to be timed, or only the one before that */
+} ldg_lap;
 bool ldg_trial_is_due(const ldg_trial *t, int64_t n);
 int ldg_trial_start(const ldg_trial *t, int64_t n, ldg_lap *lap);
 void ldg_trial_stop(const ldg_lap *lap, int64_t n, uint64_t now);

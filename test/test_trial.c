@@ -243,6 +243,36 @@ START_TEST(near_ties) {
   paces[2] = 900;
   for (int k = 0; k < 8000; k++) call(&a, LONG);
   ck_assert_int_eq(ldg_trial_best(&a.trial, LONG), 2);
+  memcpy(paces, (int64_t[]){ 1000, 950, 1100 }, sizeof paces);
+  start_some(&a, by_paces, 3, 1);
+  for (int k = 0; k < 2000; k++) call(&a, LONG);
+  ck_assert_int_eq(ldg_trial_best(&a.trial, LONG), 1);
+  memcpy(paces, (int64_t[]){ 1000, 975, 960 }, sizeof paces); /* 0 is as good as 1, and 2 is better than 0, but not than 1 by as much */
+  for (int k = 0; k < 20000; k++) call(&a, LONG);
+  a.took[0] = a.took[1] = a.took[2] = 0;
+  for (int k = 0; k < 20000; k++) call(&a, LONG);
+  ck_assert_int_gt(a.took[ldg_trial_best(&a.trial, LONG)], 19000); /* whichever it is, it stays */
+}
+END_TEST
+
+/* One call has first calls within while others end the proof that it belongs to: that stays ended. */
+START_TEST(proof_that_others_ended) {
+  ldg_lap lap, inner;
+  start(&a, other_loses, false), start(&b, other_gains, false);
+  others(&a, 1000, SHORT);
+  ldg_verdict *v = ldg_trial_verdict(&a.trial, SHORT);
+  atomic_store(&v->proof, 1u << 8 | 8);
+  a.cost = other_gains;
+  ck_assert_int_eq(ldg_trial_start(&a.trial, SHORT, &lap), 1);
+  ldg_trial_start(&b.trial, SHORT, &inner), inner.since = 1000, ldg_trial_stop(&inner, SHORT, 2000);
+  atomic_store(&v->proof, 0), atomic_store(&v->which, 1);
+  lap.since = 1000, ldg_trial_stop(&lap, SHORT, 1000 + 20 * SHORT);
+  ck_assert_uint_eq(v->proof, 0);
+  atomic_store(&v->proof, 1u << 8 | 1); /* the last call of a way that was taken meanwhile */
+  const unsigned char doubts = v->doubts[1];
+  call(&a, SHORT);
+  ck_assert_int_eq(v->doubts[1], doubts);
+  ck_assert_int_eq(v->which, 1);
 }
 END_TEST
 
@@ -283,5 +313,5 @@ START_TEST(explained) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, slower_way_is_seldom, coarse_clock, calls_within_calls, several_ways, gains_that_do_not_last, overlapping_proofs, near_ties, kinds_of_calls, never, explained);
+  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, slower_way_is_seldom, coarse_clock, calls_within_calls, several_ways, gains_that_do_not_last, overlapping_proofs, near_ties, proof_that_others_ended, kinds_of_calls, never, explained);
 }
