@@ -9,7 +9,7 @@ enum {
   BETWEEN = 16,       /* such calls of a thread, in the mean, between two that are timed */
   ROW = 8, SHORT_ROW = 4, /* calls of one way by which it is known, or proves that it is faster */
   DOUBTS = 5,         /* proofs that failed: each halves how often another one is tried, up to so many */
-  SLOWLY = 8,         /* slower calls that it takes until most of that is believed */
+  SLOWLY = 8, QUICKLY = 4, /* slower calls that it takes until most of that is believed, and faster ones */
   PATIENCE = 16,      /* calls of others that wait for a second call of one trial */
   OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one goes a way that seems slower */
   MARGIN = 32,        /* of the time of way 0, what another one has to gain */
@@ -18,13 +18,26 @@ enum {
 
 static uint64_t pace_of(const ldg_verdict *v, int way) { return atomic_load_explicit(&v->pace[way], memory_order_relaxed); }
 
-/* The least of late: interruptions, and lines that happen to be far, only ever add time. A slower call counts for an eighth of what it took
- * more, or of all that was taken before, if that is less: one that was interrupted lets at most another way have a row of calls that is nearly as fast, and one of what has become slower by n times is
- * believed after some 9 ln n others. */
+/* A call that was interrupted takes more, but the one after it less: stores have drained that it would have waited for (512 blocks of 2 bytes, 512 apart, written: 1.4 us each, 0.3 after a pause;
+ * Zen 5). So of a row the second least counts, and later calls for a quarter of what they took less, an eighth of what they took more, or of all that was taken before, if
+ * that is less. */
 static void settle(_Atomic uint64_t *pace, uint64_t now) {
   const uint64_t was = atomic_load_explicit(pace, memory_order_relaxed);
-  const uint64_t is = !was || now <= was ? now : was + (now - was < was ? now - was : was) / SLOWLY;
-  atomic_store_explicit(pace, is, memory_order_relaxed);
+  const uint64_t more = now > was ? ldg_min(now - was, was) / SLOWLY : 0, less = now < was ? (was - now) / QUICKLY : 0;
+  atomic_store_explicit(pace, was ? was + more - less : now, memory_order_relaxed);
+}
+
+static void begin_row(ldg_verdict *v) {
+  atomic_store_explicit(&v->least, 0, memory_order_relaxed), atomic_store_explicit(&v->next, 0, memory_order_relaxed);
+}
+static void add_to_row(ldg_verdict *v, uint64_t now) {
+  const uint64_t least = atomic_load_explicit(&v->least, memory_order_relaxed), next = atomic_load_explicit(&v->next, memory_order_relaxed);
+  if (!least || now < least) atomic_store_explicit(&v->next, least, memory_order_relaxed), atomic_store_explicit(&v->least, now, memory_order_relaxed);
+  else if (!next || now < next) atomic_store_explicit(&v->next, now, memory_order_relaxed);
+}
+static void end_row(ldg_verdict *v, int way) {
+  const uint64_t least = atomic_load_explicit(&v->least, memory_order_relaxed), next = atomic_load_explicit(&v->next, memory_order_relaxed);
+  atomic_store_explicit(&v->pace[way], next ? next : least, memory_order_relaxed);
 }
 
 /* Is this way worth leaving that one? Another one than way 0 has to be faster by a thirty-second part: of two that take as long as each other one stays, the
@@ -91,8 +104,6 @@ static int way_of(const ldg_trial *t, const ldg_verdict *v, unsigned call, int b
   return waits ? best : other;
 }
 
-static bool counts(const ldg_trial *t, const ldg_verdict *v, unsigned call) { return call > 0 && (call - 1) % row_of(t, v) >= skipped_of(t, v); }
-
 /* A call finds in the caches what the one before left there, which went the other way (columns of 32 bytes, 1 KiB apart, by blocks that are kept apart:
  * the first call takes as long as the plain ones before, those after it a quarter less). So of a way that seems slower it is the second call that is
  * timed, while other trials of the thread leave the turn to it for a while; what is rare is timed when it has a turn again. False: this call goes there
@@ -109,11 +120,11 @@ static bool is_timed(ldg_verdict *v, int best, int *which) {
 
 /* What a single call gains may be what the other way left in the caches (512 blocks of 8 bytes, 512 apart, with late addresses: a second call takes 0.8 of the
  * time of blocks that are kept apart, the tenth 1.5). So a way that seems faster has some calls in a row, the last of which have to be; if they are not it is
- * tried less often. Threads that overlap may let in a call from before. */
+ * tried less often. */
 static void begin_proof(const ldg_trial *t, ldg_verdict *v, unsigned call) {
   const int which = atomic_load_explicit(&v->which, memory_order_relaxed), best = fastest(t, v, which);
   if (best == which || is_doubted(v, best, call)) return;
-  atomic_store_explicit(&v->pace[best], 0, memory_order_relaxed); /* whatever it was: the row has to say it again */
+  begin_row(v);
   atomic_store_explicit(&v->proof, (unsigned)best << 8 | row_of(t, v), memory_order_relaxed);
 }
 static unsigned proof_after(unsigned proof) { return proof % 256 > 1 ? proof - 1 : 0; }
@@ -131,8 +142,18 @@ static void end_proof(const ldg_trial *t, ldg_verdict *v, int way) {
 }
 static void prove(ldg_verdict *v, const ldg_lap *lap, uint64_t now) {
   const unsigned left = lap->proof % 256;
-  if (left <= row_of(lap->trial, v) - skipped_of(lap->trial, v)) settle(&v->pace[lap->which], now);
-  if (left == 1) end_proof(lap->trial, v, lap->which);
+  if (now && left <= row_of(lap->trial, v) - skipped_of(lap->trial, v)) add_to_row(v, now);
+  if (left == 1) end_row(v, lap->which), end_proof(lap->trial, v, lap->which);
+}
+
+/* One of the first calls. */
+static void begin(ldg_verdict *v, const ldg_lap *lap, uint64_t now) {
+  const unsigned row = row_of(lap->trial, v), at = (lap->call + row - 1) % row;
+  const bool is_last = lap->call + 1 == early_of(lap->trial, v);
+  if (at == 0) begin_row(v);
+  if (now && lap->call > 0 && at >= skipped_of(lap->trial, v)) add_to_row(v, now);
+  if (lap->call > 0 && (at == row - 1 || is_last)) end_row(v, lap->which);
+  if (is_last) atomic_store_explicit(&v->which, fastest(lap->trial, v, lap->trial->likely), memory_order_relaxed);
 }
 
 int ldg_trial_start(const ldg_trial *t, int64_t n, ldg_lap *lap) {
@@ -170,15 +191,15 @@ static void take_back(const ldg_lap *lap) {
 /* A way that takes less than the clock tells is known to be no slower than that, if another one is known. */
 void ldg_trial_stop(const ldg_lap *lap, int64_t n, uint64_t now) {
   ldg_verdict *v = lap->of;
-  const uint64_t ticks = now - lap->since, pace = (ldg_max(ticks, COARSE) << 10) / (uint64_t)n + 1;
+  const uint64_t ticks = now - lap->since;
   turn.within = lap->within;
   if (turn.firsts != lap->firsts) return take_back(lap);
-  if (!lap->timed || ticks >> 44 || (lap->early && !counts(lap->trial, v, lap->call))) return;
-  if (ticks < COARSE && !is_another_known(lap)) return;
-  if (lap->proof) return prove(v, lap, pace);
-  settle(&v->pace[lap->which], pace);
-  if (lap->call + 1 == early_of(lap->trial, v)) atomic_store_explicit(&v->which, fastest(lap->trial, v, lap->trial->likely), memory_order_relaxed);
-  else if (lap->call + 1 > early_of(lap->trial, v)) begin_proof(lap->trial, v, lap->call);
+  if (!lap->timed) return;
+  const bool known = ticks >> 44 == 0 && (ticks >= COARSE || is_another_known(lap));
+  const uint64_t pace = known ? (ldg_max(ticks, COARSE) << 10) / (uint64_t)n + 1 : 0;
+  if (lap->proof) prove(v, lap, pace);
+  else if (lap->early) begin(v, lap, pace);
+  else if (known) settle(&v->pace[lap->which], pace), begin_proof(lap->trial, v, lap->call);
 }
 
 void ldg_trial_never(ldg_trial *t) { t->few = INT64_MAX; }
@@ -191,7 +212,7 @@ void ldg_trial_init(ldg_trial *t, int64_t bytes, int ways, int likely) {
   t->ways = ways, t->likely = likely;
   for (int i = 0; i < LDG_TRIAL_KINDS; i++) {
     atomic_init(&t->of[i].which, likely), atomic_init(&t->of[i].waits, false), atomic_init(&t->of[i].timed, 0);
-    atomic_init(&t->of[i].proof, 0);
+    atomic_init(&t->of[i].proof, 0), atomic_init(&t->of[i].least, 0), atomic_init(&t->of[i].next, 0);
     for (int k = 0; k < LDG_TRIAL_WAYS; k++) atomic_init(&t->of[i].pace[k], 0), atomic_init(&t->of[i].doubts[k], 0);
   }
   if (ldg_cpu_ticks() == 0) ldg_trial_never(t);

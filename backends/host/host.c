@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+const char ldg_zeros[4096];
 static const ldg_block_row rows[] = { LDG_BLOCK_ROW_TABLE };
 enum { LINE = 64 };
 static const int transpose_width[] = { LDG_TRANSPOSE_WIDTHS };
