@@ -9,7 +9,7 @@ enum {
   BETWEEN = 16,       /* such calls of a thread, in the mean, between two that are timed */
   ROW = 8, SHORT_ROW = 4, /* calls of one way by which it is known, or proves that it is faster */
   DOUBTS = 5,         /* proofs that failed: each halves how often another one is tried, up to so many */
-  SLOWLY = 8, QUICKLY = 4, /* slower calls that it takes until most of that is believed, and faster ones */
+  SLOWLY = 32, QUICKLY = 4, /* slower calls that it takes until most of that is believed, and faster ones: one slower call alone is within the margin */
   PATIENCE = 16,      /* calls of others that wait for a second call of one trial */
   OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one goes a way that seems slower */
   MARGIN = 32,        /* of the time of way 0, what another one has to gain */
@@ -19,11 +19,11 @@ enum {
 static uint64_t pace_of(const ldg_verdict *v, int way) { return atomic_load_explicit(&v->pace[way], memory_order_relaxed); }
 
 /* A call that was interrupted takes more, but the one after it less: stores have drained that it would have waited for (512 blocks of 2 bytes, 512 apart, written: 1.4 us each, 0.3 after a pause;
- * Zen 5). So of a row the second least counts, and later calls for a quarter of what they took less, an eighth of what they took more, or of all that was taken before, if
+ * Zen 5). So of a row the second least counts, and later calls for a quarter of what they took less, a 32nd of what they took more, or of all that was taken before, if
  * that is less. */
 static void settle(_Atomic uint64_t *pace, uint64_t now) {
   const uint64_t was = atomic_load_explicit(pace, memory_order_relaxed);
-  const uint64_t more = now > was ? ldg_min(now - was, was) / SLOWLY : 0, less = now < was ? (was - now) / QUICKLY : 0;
+  const uint64_t more = now > was ? (ldg_min(now - was, was) + SLOWLY - 1) / SLOWLY : 0, less = now < was ? (was - now + QUICKLY - 1) / QUICKLY : 0;
   atomic_store_explicit(pace, was ? was + more - less : now, memory_order_relaxed);
 }
 
@@ -73,7 +73,7 @@ static bool are_long(const ldg_trial *t, const ldg_verdict *v) { return v == &t-
 static unsigned row_of(const ldg_trial *t, const ldg_verdict *v) { return are_long(t, v) ? SHORT_ROW : ROW; }
 /* Of a row these do not count; not the first one, since the stores of the other way may still have waited. */
 static unsigned skipped_of(const ldg_trial *t, const ldg_verdict *v) { return are_long(t, v) ? 1 : ROW / 2; }
-static unsigned early_of(const ldg_trial *t, const ldg_verdict *v) { return row_of(t, v) * (unsigned)t->ways; }
+static unsigned early_of(const ldg_trial *t, const ldg_verdict *v) { return row_of(t, v) * (unsigned)t->ways + 1; }
 static bool is_early(const ldg_trial *t, const ldg_verdict *v) { return atomic_load_explicit(&v->timed, memory_order_relaxed) < early_of(t, v); }
 
 bool ldg_trial_is_due(const ldg_trial *t, int64_t n) {
@@ -91,7 +91,7 @@ static int another(const ldg_trial *t, int one, unsigned k) {
 static bool is_doubted(const ldg_verdict *v, int way, unsigned times) { return times % (1u << atomic_load_explicit(&v->doubts[way], memory_order_relaxed)) != 0; }
 
 /* What a first call finds is never as it will be: pages are new, lines far. So the likely way has that one, each of the others a row,
- * and the likely one the rest of its own. From then on others have a turn of four, by turns, or of 32 if they take half as long again, and fewer if they are
+ * and the likely one its own. From then on others have a turn of four, by turns, or of 32 if they take half as long again, and fewer if they are
  * doubted: they must not be forgotten, but some columns take four times as long, and a tenth of all time would go there. */
 static int way_of(const ldg_trial *t, const ldg_verdict *v, unsigned call, int best) {
   const unsigned row = row_of(t, v);

@@ -171,14 +171,14 @@ START_TEST(slow_beginning) {
   for (int turn = 0; turn < 6; turn++) {
     const int fast = turn % 2;
     ldg_job j, between;
-    prepare_column(&between, 1000), call(&between, 17, 1000);
+    prepare_column(&between, 1000), call(&between, 18, 1000);
     prepare_column(&j, 1000);
     spins[fast] = 400; spins[!fast] = 1600; slow[fast] = 1 + turn / 2;
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 17; i++) {
       call(&j, 1, 1000);
       ck_assert_int_eq(took[1], i < 8 ? i : 8);
       ck_assert_int_eq(took[0], i + 1 - took[1]);
-      if (i < 15) call(&j, 1, 100), took[0]--; /* too short to count */
+      if (i < 16) call(&j, 1, 100), took[0]--; /* too short to count */
     }
     slow[fast] = 0; took[fast] = 0;
     call(&j, 100, 1000);
@@ -187,7 +187,7 @@ START_TEST(slow_beginning) {
 }
 END_TEST
 
-/* What comes from far now takes both kernels longer than either took before: within 80 calls that are timed, one in 16, the other one runs. */
+/* What comes from far now takes both kernels longer than either took before: within 200 calls that are timed, one in 16, the other one runs. */
 START_TEST(slow_later) {
   if (ldg_cpu_ticks() == 0) return;
   for (int fast = 0; fast < 2; fast++) {
@@ -196,7 +196,7 @@ START_TEST(slow_later) {
     spins[fast] = 400; spins[!fast] = 600;
     call(&j, 400, 1000);
     spins[fast] = 9600; spins[!fast] = 4800;
-    call(&j, 80 * 16, 1000);
+    call(&j, 200 * 16, 1000);
     took[0] = 0; took[1] = 0;
     call(&j, 400, 1000);
     ck_assert_int_gt(took[!fast], 300);

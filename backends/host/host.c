@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-const char ldg_zeros[4096];
+const char ldg_zeros[4096] __attribute__((aligned(4096))) = { 0 };
 static const ldg_block_row rows[] = { LDG_BLOCK_ROW_TABLE };
 enum { LINE = 64 };
 static const int transpose_width[] = { LDG_TRANSPOSE_WIDTHS };

@@ -132,8 +132,8 @@ LDG_INLINE void ldg_move_string(char *d, const char *s, int64_t n) { __asm__ vol
 LDG_INLINE void ldg_move_string(char *d, const char *s, int64_t n) { __builtin_memcpy(d, s, (size_t)n); }
 #endif
 
-/* A byte that is 0, and that will be in the first cache; not where in its page stores to d, d + stride and so on, b bytes each, are in theirs: a load waits for stores that
- * might be to its place (64 bytes, 512 apart, late: 20 us a column, or 43 where they were). */
+/* A byte that is 0, and that will be in the first cache; if there is such a place not where in its page stores to d, d + stride and so on,
+ * b bytes each, are in theirs: a load waits for stores that might be to its place (64 bytes, 512 apart, late: 20 us a column, or 43 where they were). */
 extern const char ldg_zeros[4096];
 LDG_INLINE const char *ldg_near(const char *d, int64_t stride, int64_t b) {
   const uint64_t power = ((uint64_t)stride & -(uint64_t)stride) | sizeof ldg_zeros, apart = power & -power;
