@@ -118,7 +118,7 @@ static bool is_only_guessed(flank r, flank w) { return (!r.sets || r.guess) && (
 const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
   const flank r = flank_of(n, LDG_MODEL_READ), w = flank_of(n, LDG_MODEL_WRITE);
-  if (!r.sets && !w.sets) return "its lines do not meet in few sets of the cache, or this machine does not mind";
+  if (!r.sets && !w.sets) return "its lines neither meet in few sets of the cache nor have a page each, or this machine does not mind";
   const int64_t group = group_of(r, w), held = (group ? WAYS : 2 * WAYS) * ldg_max(r.sets, w.sets); /* by the first cache, or the second */
   if (n->dim[0].n < 4 * group || n->dim[0].n <= held) return "there are few blocks";
   return r.far || w.far ? "its lines come from memory" : NULL;
