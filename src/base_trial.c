@@ -7,37 +7,47 @@ enum {
   LINE = 64,
   MANY = 1024 * LINE, /* bytes: from so many on, calls are timed as often as that is worth it */
   BETWEEN = 16,       /* such calls of a thread, in the mean, between two that are timed */
-  ROW = 8, SHORT_ROW = 4, /* calls of one way by which it is known, or proves that it is faster */
   DOUBTS = 5,         /* proofs that failed: each halves how often another one is tried, up to so many */
   SLOWLY = 32, QUICKLY = 4, /* slower calls that it takes until most of that is believed, and faster ones: one slower call alone is within the margin */
   PATIENCE = 16,      /* calls of others that wait for a second call of one trial */
   OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one goes a way that seems slower */
   MARGIN = 32,        /* of the time of way 0, what another one has to gain */
+  PACE_BITS = 16,     /* of a pace behind the point */
   COARSE = 64         /* ticks: shorter calls are all alike (of 10 ns, a virtual Zen 5's clock goes on by 26, others by one of 40) */
 };
 
+/* Calls of one way by which it is known, or proves that it is faster, by kinds. Parts of a message are not alike, so short calls, which may be parts,
+ * are enough to go through one; long ones leave little in the caches, and fewer of them are much. */
+static const unsigned row_by[LDG_TRIAL_KINDS] = { 32, 16, 4 };
+
 static uint64_t pace_of(const ldg_verdict *v, int way) { return atomic_load_explicit(&v->pace[way], memory_order_relaxed); }
 
-/* A call that was interrupted takes more, but the one after it less: stores have drained that it would have waited for (512 blocks of 2 bytes, 512 apart, written: 1.4 us each, 0.3 after a pause;
- * Zen 5). So of a row the second least counts, and later calls for a quarter of what they took less, a 32nd of what they took more, or of all that was taken before, if
- * that is less. */
+/* A call that was interrupted takes more, but the one after it less: stores have drained that it would have waited for (512 blocks of 2 bytes, 512 apart, written: 1.4 us
+ * each, 0.3 after a pause; Zen 5). So of a row the least and the greatest do not count, and later calls count for a 32nd, of at most twice the pace; only what is far
+ * less, as after a change, for a quarter. */
 static void settle(_Atomic uint64_t *pace, uint64_t now) {
   const uint64_t was = atomic_load_explicit(pace, memory_order_relaxed);
-  const uint64_t more = now > was ? (ldg_min(now - was, was) + SLOWLY - 1) / SLOWLY : 0, less = now < was ? (was - now + QUICKLY - 1) / QUICKLY : 0;
+  const uint64_t more = now > was ? (ldg_min(now - was, was) + SLOWLY - 1) / SLOWLY : 0;
+  const uint64_t calls = now < was - was / 4 ? QUICKLY : SLOWLY, less = now < was ? (was - now + calls - 1) / calls : 0;
   atomic_store_explicit(pace, was ? was + more - less : now, memory_order_relaxed);
 }
 
 static void begin_row(ldg_verdict *v) {
-  atomic_store_explicit(&v->least, 0, memory_order_relaxed), atomic_store_explicit(&v->next, 0, memory_order_relaxed);
+  atomic_store_explicit(&v->least, 0, memory_order_relaxed), atomic_store_explicit(&v->greatest, 0, memory_order_relaxed);
+  atomic_store_explicit(&v->sum, 0, memory_order_relaxed), atomic_store_explicit(&v->counted, 0, memory_order_relaxed);
 }
 static void add_to_row(ldg_verdict *v, uint64_t now) {
-  const uint64_t least = atomic_load_explicit(&v->least, memory_order_relaxed), next = atomic_load_explicit(&v->next, memory_order_relaxed);
-  if (!least || now < least) atomic_store_explicit(&v->next, least, memory_order_relaxed), atomic_store_explicit(&v->least, now, memory_order_relaxed);
-  else if (!next || now < next) atomic_store_explicit(&v->next, now, memory_order_relaxed);
+  const uint64_t least = atomic_load_explicit(&v->least, memory_order_relaxed), greatest = atomic_load_explicit(&v->greatest, memory_order_relaxed);
+  if (!least || now < least) atomic_store_explicit(&v->least, now, memory_order_relaxed);
+  if (now > greatest) atomic_store_explicit(&v->greatest, now, memory_order_relaxed);
+  atomic_fetch_add_explicit(&v->sum, now, memory_order_relaxed), atomic_fetch_add_explicit(&v->counted, 1, memory_order_relaxed);
 }
 static void end_row(ldg_verdict *v, int way) {
-  const uint64_t least = atomic_load_explicit(&v->least, memory_order_relaxed), next = atomic_load_explicit(&v->next, memory_order_relaxed);
-  atomic_store_explicit(&v->pace[way], next ? next : least, memory_order_relaxed);
+  const uint64_t least = atomic_load_explicit(&v->least, memory_order_relaxed), greatest = atomic_load_explicit(&v->greatest, memory_order_relaxed);
+  const uint64_t sum = atomic_load_explicit(&v->sum, memory_order_relaxed);
+  const unsigned counted = atomic_load_explicit(&v->counted, memory_order_relaxed);
+  const bool many = counted > 2 && sum > least + greatest; /* threads may have mixed rows */
+  atomic_store_explicit(&v->pace[way], many ? (sum - least - greatest) / (counted - 2) : least, memory_order_relaxed);
 }
 
 /* Is this way worth leaving that one? Another one than way 0 has to be faster by a thirty-second part: of two that take as long as each other one stays, the
@@ -68,11 +78,10 @@ static int some_bytes(void) {
   turn.chance = turn.chance * 1664525 + 1013904223;
   return MANY * BETWEEN / 2 + (int)((turn.chance >> 8) % (MANY * BETWEEN));
 }
-/* What a call finds in the caches is as the ones before left it; long ones leave little, and fewer of them are much. */
-static bool are_long(const ldg_trial *t, const ldg_verdict *v) { return v == &t->of[LDG_TRIAL_KINDS - 1]; }
-static unsigned row_of(const ldg_trial *t, const ldg_verdict *v) { return are_long(t, v) ? SHORT_ROW : ROW; }
+static int kind_of(const ldg_trial *t, const ldg_verdict *v) { return (int)(v - t->of); }
+static unsigned row_of(const ldg_trial *t, const ldg_verdict *v) { return row_by[kind_of(t, v)]; }
 /* Of a row these do not count; not the first one, since the stores of the other way may still have waited. */
-static unsigned skipped_of(const ldg_trial *t, const ldg_verdict *v) { return are_long(t, v) ? 1 : ROW / 2; }
+static unsigned skipped_of(const ldg_trial *t, const ldg_verdict *v) { return kind_of(t, v) == LDG_TRIAL_KINDS - 1 ? 1 : row_of(t, v) / 2; }
 static unsigned early_of(const ldg_trial *t, const ldg_verdict *v) { return row_of(t, v) * (unsigned)t->ways + 1; }
 static bool is_early(const ldg_trial *t, const ldg_verdict *v) { return atomic_load_explicit(&v->timed, memory_order_relaxed) < early_of(t, v); }
 
@@ -195,8 +204,8 @@ void ldg_trial_stop(const ldg_lap *lap, int64_t n, uint64_t now) {
   turn.within = lap->within;
   if (turn.firsts != lap->firsts) return take_back(lap);
   if (!lap->timed) return;
-  const bool known = ticks >> 44 == 0 && (ticks >= COARSE || is_another_known(lap));
-  const uint64_t pace = known ? (ldg_max(ticks, COARSE) << 10) / (uint64_t)n + 1 : 0;
+  const bool known = ticks >> (56 - PACE_BITS) == 0 && (ticks >= COARSE || is_another_known(lap));
+  const uint64_t pace = known ? (ldg_max(ticks, COARSE) << PACE_BITS) / (uint64_t)n + 1 : 0;
   if (lap->proof) prove(v, lap, pace);
   else if (lap->early) begin(v, lap, pace);
   else if (known) settle(&v->pace[lap->which], pace), begin_proof(lap->trial, v, lap->call);
@@ -212,7 +221,7 @@ void ldg_trial_init(ldg_trial *t, int64_t bytes, int ways, int likely) {
   t->ways = ways, t->likely = likely;
   for (int i = 0; i < LDG_TRIAL_KINDS; i++) {
     atomic_init(&t->of[i].which, likely), atomic_init(&t->of[i].waits, false), atomic_init(&t->of[i].timed, 0);
-    atomic_init(&t->of[i].proof, 0), atomic_init(&t->of[i].least, 0), atomic_init(&t->of[i].next, 0);
+    atomic_init(&t->of[i].proof, 0), begin_row(&t->of[i]);
     for (int k = 0; k < LDG_TRIAL_WAYS; k++) atomic_init(&t->of[i].pace[k], 0), atomic_init(&t->of[i].doubts[k], 0);
   }
   if (ldg_cpu_ticks() == 0) ldg_trial_never(t);

@@ -15,8 +15,9 @@ typedef struct ldg_verdict {
   _Atomic unsigned proof;   /* calls that are left of those by which another way proves that it is faster, and that way; 0: none does */
   _Atomic bool waits;       /* a slower one ran untimed: the next turn is timed */
   _Atomic unsigned timed;   /* calls */
-  _Atomic uint64_t least, next; /* of the row of calls that go one way: the least pace, and the next one */
-  _Atomic uint64_t pace[LDG_TRIAL_WAYS]; /* 1/1024 ticks for an iteration; 0: not known */
+  _Atomic uint64_t least, greatest, sum; /* paces of the row of calls that go one way */
+  _Atomic unsigned counted; /* so many */
+  _Atomic uint64_t pace[LDG_TRIAL_WAYS]; /* 1/65536 ticks for an iteration, which may be a byte; 0: not known */
   _Atomic unsigned char doubts[LDG_TRIAL_WAYS]; /* proofs that failed since the last good one */
 } ldg_verdict;
 

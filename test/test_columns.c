@@ -94,11 +94,18 @@ START_TEST(columns_that_go_by_groups) {
 END_TEST
 
 /* The whole message often enough that every way of a trial has its first calls, each the same as what was moved before. */
+static int copy_piece(void *arg, int64_t off, int64_t pos, int64_t len) {
+  char *const *both = arg; /* memory, packed */
+  memcpy(both[1] + pos, both[0] + off, (size_t)len);
+  return 0;
+}
+
+enum { OFTEN = 4 * 32 + 2 }; /* calls: all ways have their first ones */
 static void check_often(const sample *s, int64_t size, int64_t span) {
   char *packed = malloc((size_t)size), *again = malloc((size_t)size), *mem = calloc(1, (size_t)span);
   for (int64_t i = 0; i < span; i++) mem[i] = (char)(i * 7 + i / 251);
   ck_assert_int_eq(lading_pack(s->type, 1, mem, packed, 0, size), LADING_OK); /* check_moves says that this is right */
-  for (int i = 0; i < 40; i++) {
+  for (int i = 0; i < OFTEN; i++) {
     memset(again, i, (size_t)size);
     ck_assert_int_eq(lading_pack(s->type, 1, mem, again, 0, size), LADING_OK);
     ck_assert(memcmp(packed, again, (size_t)size) == 0);
@@ -231,6 +238,41 @@ START_TEST(columns_outlive_the_model) {
 }
 END_TEST
 
+/* A few columns of a matrix at a time, the far lines of which are of few sets: in groups and as many at once as the processor likes, by turns. */
+START_TEST(few_columns_of_a_transpose) {
+  rng r = rng_of(45);
+  ldg_model m = ldg_model_builtin();
+  int64_t in_groups = 0;
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 8;
+  ldg_model_use(&m);
+  for (int i = 0; i < 12; i++) {
+    const int64_t width = INT64_C(1) << i % 6, rows = rng_in(&r, 150, 400), columns = rng_in(&r, 9, 20), stride = 1024 * rng_in(&r, 1, 2);
+    const int64_t few = rng_in(&r, 1, 8), lo = rng_in(&r, 0, columns - few) * rows * width, hi = lo + few * rows * width, size = columns * rows * width;
+    sample *s = s_hvector(columns, 1, width, s_hvector(rows, 1, stride, s_contiguous(width, s_elem(LADING_BYTE))));
+    const ldg_plan *planned, *p;
+    ck_assert_int_eq(ldg_api_plan(s->type, &planned), LADING_OK);
+    ck_assert_int_eq(ldg_plan_forced(planned->layout, planned->extent, "transpose", &p), LADING_OK);
+    ck_assert_str_eq(p->one.job[LDG_PACK].name, "transpose");
+    in_groups += p->one.job[LDG_PACK].own[0];
+    char *packed = malloc((size_t)size), *again = malloc((size_t)size), *mem = calloc(1, (size_t)(rows * stride));
+    for (int64_t k = 0; k < rows * stride; k++) mem[k] = (char)(k * 7 + k / 251);
+    ldg_rep_walk(p->layout->rep, 0, size, copy_piece, &(char *[2]){ mem, packed });
+    for (int k = 0; k < OFTEN; k++) {
+      memset(again + lo, k, (size_t)(hi - lo));
+      ck_assert_int_eq(ldg_exec_pack(p, 1, mem, again + lo, lo, hi), LADING_OK);
+      ck_assert(memcmp(packed + lo, again + lo, (size_t)(hi - lo)) == 0);
+      for (int64_t b = lo; b < hi; b++) packed[b] = (char)(packed[b] + 1);
+      ck_assert_int_eq(ldg_exec_unpack(p, 1, mem, packed + lo, lo, hi), LADING_OK);
+    }
+    ck_assert_int_eq(ldg_exec_pack(p, 1, mem, again, 0, size), LADING_OK);
+    ck_assert(memcmp(packed, again, (size_t)size) == 0); /* nothing else was written */
+    ldg_plan_release(p), free(packed), free(again), free(mem), sample_free(s);
+  }
+  ck_assert_int_gt(in_groups, 0);
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* Lists of both sides are for others. */
 START_TEST(late_lists) {
   static const int64_t at[2] = { 0, 100 }, sums[3] = { 0, 50, 60 };
@@ -256,5 +298,5 @@ START_TEST(late_lists) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_outlive_the_model, late_lists);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_outlive_the_model, few_columns_of_a_transpose, late_lists);
 }

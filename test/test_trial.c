@@ -52,7 +52,7 @@ static uint64_t other_gains_in_a_row(int which, int before, int64_t n) { return 
 
 START_TEST(first_calls) {
   for (int i = 0; i < 4; i++) {
-    const int other = i % 2, row = i < 2 ? 8 : 4; /* long ones: half as many */
+    const int other = i % 2, row = i < 2 ? 32 : 4; /* long ones: fewer */
     const int64_t n = i < 2 ? SHORT : LONG;
     start(&a, other_gains, other);
     for (int k = 0; k < 2 * row + 1; k++) {
@@ -109,6 +109,26 @@ START_TEST(second_call_counts) {
     a.cost = other_gains_in_a_row;
     others(&a, 8000, LONG);
     ck_assert_int_gt(others(&a, 1000, LONG), 900);
+  }
+}
+END_TEST
+
+/* Of a message that goes by parts some take less than others: what they take in the mean counts, at first and later. */
+static int part;
+static uint64_t by_parts(int which, int before, int64_t n) {
+  (void)before;
+  return (uint64_t)((which ? 98 : ++part % 3 ? 118 : 85) * n);
+}
+START_TEST(parts_that_differ) {
+  for (int other = 0; other < 2; other++) {
+    start(&a, by_parts, other);
+    others(&a, 100, SHORT);
+    ck_assert_int_eq(ldg_trial_best(&a.trial, SHORT), 1);
+    ck_assert_int_gt(others(&a, 20000, SHORT), 18000);
+    a.cost = other_loses, others(&a, 20000, SHORT);
+    ck_assert_int_eq(ldg_trial_best(&a.trial, SHORT), 0);
+    a.cost = by_parts, others(&a, 20000, SHORT);
+    ck_assert_int_eq(ldg_trial_best(&a.trial, SHORT), 1);
   }
 }
 END_TEST
@@ -217,7 +237,7 @@ END_TEST
 /* Of overlapping calls, as of several threads, the last may be done first: it ends the row, by what is known by then. */
 static uint64_t other_loses_in_a_row(int which, int before, int64_t n) { return (uint64_t)((which ? before ? 150 : 80 : 100) * n); }
 START_TEST(overlapping_proofs) {
-  ldg_lap laps[8];
+  ldg_lap laps[32];
   start(&a, other_loses, false);
   ldg_verdict *v = ldg_trial_verdict(&a.trial, SHORT);
   others(&a, 1000, SHORT);
@@ -226,8 +246,8 @@ START_TEST(overlapping_proofs) {
   a.cost = other_loses_in_a_row;
   for (int k = 0; k < 1000 && !v->proof; k++) call(&a, SHORT);
   ck_assert(v->proof);
-  for (int k = 0; k < 8; k++) ck_assert_int_eq(ldg_trial_start(&a.trial, SHORT, &laps[k]), 1);
-  for (int k = 7; k >= 0; k--) laps[k].since = 1000, ldg_trial_stop(&laps[k], SHORT, 1000 + 150 * SHORT);
+  for (int k = 0; k < 32; k++) ck_assert_int_eq(ldg_trial_start(&a.trial, SHORT, &laps[k]), 1);
+  for (int k = 31; k >= 0; k--) laps[k].since = 1000, ldg_trial_stop(&laps[k], SHORT, 1000 + 150 * SHORT);
   ck_assert_int_eq(ldg_trial_best(&a.trial, SHORT), 0);
   ck_assert_int_eq(v->doubts[1], doubts + 1);
 }
@@ -313,5 +333,5 @@ START_TEST(explained) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, slower_way_is_seldom, coarse_clock, calls_within_calls, several_ways, gains_that_do_not_last, overlapping_proofs, near_ties, proof_that_others_ended, kinds_of_calls, never, explained);
+  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, parts_that_differ, slower_way_is_seldom, coarse_clock, calls_within_calls, several_ways, gains_that_do_not_last, overlapping_proofs, near_ties, proof_that_others_ended, kinds_of_calls, never, explained);
 }
