@@ -105,7 +105,8 @@ static void transpose_prepare(ldg_job *j) {
   j->aux = (const void *)(uintptr_t)(p + 8 * q);
   j->own[LDG_FEW_READ] = ldg_paced_read(j->nest.block, j->nest.dim[p].src);
   j->own[LDG_FEW_WRITTEN] = ldg_paced_written(j->nest.block, j->nest.dim[q].dst);
-  j->run = kernels()->transpose[transpose_row(j->nest.block)];
+  ldg_run *const *ways = kernels()->transpose[transpose_row(j->nest.block)];
+  ldg_trial_prepare(j, ways, j->own[LDG_FEW_READ] || j->own[LDG_FEW_WRITTEN] ? 2 : 1, 0); /* lines from farther than the second cache gain by being many */
 }
 
 /* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches. */

@@ -232,7 +232,7 @@ typedef struct ldg_kernels {
   const char *isa;
   ldg_run *dense[LDG_DENSES];                                     /* long runs to aligned places, and as they come */
   ldg_block_kernels block[LDG_BLOCK_ROWS];
-  ldg_run *transpose[LDG_TRANSPOSE_ROWS];
+  ldg_run *transpose[LDG_TRANSPOSE_ROWS][2];                      /* [any number of lines at once] */
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and with late addresses */
   ldg_run *shuffle[LDG_LANES];                                    /* NULL: not at this level */
   ldg_run *once;                                                  /* a list in a window of 32 bytes; with lanes of 1 byte */
