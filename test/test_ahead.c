@@ -105,7 +105,7 @@ static int calls_of_the_slower(int64_t column, int64_t n) {
 /* Columns go by groups at first, and block by block where that is faster, as when their lines come from memory. */
 START_TEST(groups_are_tried) {
   ldg_model m = ldg_model_builtin();
-  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_SETS] = 4;
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_SETS] = 4, m.number[LDG_MODEL_SETS_APART] = 0;
   for (int fast = 0; fast < 2; fast++) {
     ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 1024, 4096, 8 } } } };
     ldg_model_use(&m);

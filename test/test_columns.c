@@ -197,10 +197,40 @@ START_TEST(first_calls_of_columns) {
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 1032 } } }), 3); /* written to memory */
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 1024 } } }), 3); /* too far for groups */
   ck_assert_int_eq(first_of((ldg_nest){ .block = 64, .nd = 1, .dim = { { many, 64, 1024 } } }), 3);
-  ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 4096 } } }), 1); /* of one set: they wait for each other in any case */
-  ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 4096, 1032 } } }), 1);
-  ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 4096, 2048, 8 } } }), 2); /* read beyond the second cache */
+  ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 4096 } } }), 2); /* of one set: they wait for each other in any case */
+  ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 4096, 1032 } } }), 2); /* read beyond the second cache */
+  ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 4096, 2048, 8 } } }), 2);
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 200, 2048, 8 } } }), 1); /* and within it */
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* Columns that are written to few sets: at once, by groups, by stores to a near line, and late, by turns; the fewer sets, the more such stores. */
+static int stores_seen;
+static int stores_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)s, (void)d, (void)i0, (void)n; return stores_seen = LDG_PACED(j)->stores, LADING_OK; }
+START_TEST(columns_by_near_stores) {
+  ldg_model m = ldg_model_builtin();
+  int paced = 0;
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 8;
+  m.number[LDG_MODEL_SETS_APART] = 0, m.level[LDG_MODEL_L1] = 64;
+  ldg_model_use(&m);
+  for (int i = 0; i < 24; i++) {
+    const int64_t stride = INT64_C(512) << i % 4, n = 130 + 11 * i;
+    sample *s = s_hvector(n, 1, stride, s_contiguous(i % 3 ? INT64_C(1) << i / 4 : 3 + i, s_elem(LADING_BYTE)));
+    const ldg_plan *p;
+    ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
+    paced += !strcmp(p->one.job[LDG_UNPACK].name, "paced");
+    check_often(s, p->size, n * stride);
+    sample_free(s);
+  }
+  ck_assert_int_gt(paced, 20);
+  for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2) {
+    ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 200, 8, 4096 / sets } } } };
+    ldg_paced_prepare(&j, groups_kernel, stores_kernel, whole_kernel, NULL);
+    stores_seen = 0;
+    for (int i = 0; i < OFTEN && !stores_seen; i++) j.run(&j, NULL, NULL, 0, 200);
+    ck_assert_int_eq(stores_seen, 16 / sets - 1);
+  }
   ldg_model_use(NULL);
 }
 END_TEST
@@ -298,5 +328,5 @@ START_TEST(late_lists) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_outlive_the_model, few_columns_of_a_transpose, late_lists);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_near_stores, columns_outlive_the_model, few_columns_of_a_transpose, late_lists);
 }

@@ -4,6 +4,7 @@
 
 #include "../backend.h"
 #include "kernel_rows.h" /* generated */
+#include "paced.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -150,11 +151,7 @@ LDG_INLINE int64_t ldg_await(const char *at) {
 /* Some of a processor's slots, in which it does nothing. */
 #define LDG_IDLE() __asm__ volatile("nop\n\tnop\n\tnop\n\tnop")
 
-/* What kernels of columns go by, in job->own. Groups: how many blocks at a time, and on which sides a line is waited for. Blocks that are kept
- * apart: by how many times LDG_IDLE, and whether by a store to a line that is near. */
-typedef struct ldg_paced { int64_t group; int32_t idle; bool stores, reads, writes; } ldg_paced;
-#define LDG_PACED(job) ((const ldg_paced *)(const void *)(job)->own)
-#define LDG_PACED_MAX 64 /* bytes of such blocks */
+#define LDG_PACED_MAX 64 /* bytes of blocks of columns that have such kernels */
 
 typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
 

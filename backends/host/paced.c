@@ -14,7 +14,7 @@
 
 #define PAGE 4096 /* lines so far apart are of one set */
 
-typedef struct paced { ldg_paced each; ldg_run *kernel; } paced; /* first what the kernel goes by */
+typedef struct paced { ldg_paced each; ldg_run *kernel, *other; } paced; /* first what kernels go by */
 _Static_assert(sizeof(paced) <= LDG_TRIAL_OWN, "a trial leaves it room");
 
 /* No processor was seen to gain by columns of more sets; numbers of a file may be anything; and no first cache has fewer ways, so it holds as many
@@ -45,9 +45,9 @@ int64_t ldg_paced_written(int64_t block, int64_t stride) {
   return sets_of(stride, few_written(block)) * meet_by(LDG_MODEL_MEET_WRITTEN);
 }
 
-/* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; else LDG_IDLE between blocks so many times, or a
- * store to a near line; and whether its lines come from so far that groups lose, and whether it is only worth a trial. */
-typedef struct flank { int64_t sets, group; int32_t idle; bool stores, far, guess; } flank;
+/* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; between blocks LDG_IDLE so many times, and stores to a
+ * near line; and whether its lines come from so far that groups lose, and whether it is only worth a trial. */
+typedef struct flank { int64_t sets, group; int32_t idle, stores; bool far, guess; } flank;
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
 static double reach_of(const ldg_nest *n, int side) {
@@ -60,20 +60,26 @@ static double reach_of(const ldg_nest *n, int side) {
  * by addresses a column has as large a part as its lines are of what lies between them: so what counts is how far it reaches. 8 bytes, 1 KiB
  * apart: by groups 0.65 of the time for a reach of 16 MiB, 1 for 32, 1.5 for 64 (Zen 4); 512 bytes apart 0.4 for 16 MiB, 1 for 64 (Zen 5). */
 static bool is_far(const ldg_nest *n, int side, int64_t sets) { return sets > 1 && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L3); }
+/* Where columns are written, stores to a near line between blocks may do better than groups: the store queue, of some hundred, then has so many fewer lines of one set
+ * on their way (8 bytes, 4096 blocks, ns each at once, by groups, and so: 512 bytes apart 2.7, 1.1, 0.85; 1 KiB 3.6, 2.3, 1.2; 2 KiB 6.9, 2.8, 1.6; 4 KiB 6.9, 5.1, 2.8; 100
+ * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). */
+enum { STORES = 16 }; /* for a block of one set, its own among them */
 static flank by_groups(const ldg_nest *n, int side) {
   const int64_t stride = stride_of(&n->dim[0], side);
   const int64_t sets = sets_of(stride, side == LDG_MODEL_READ ? few_read(n->block) : few_written(n->block));
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
-  return group ? (flank){ .sets = sets, .group = group, .far = is_far(n, side, sets) } : (flank){ 0 };
+  const int32_t stores = group && side == LDG_MODEL_WRITE ? (int32_t)(STORES / sets - 1) : 0;
+  return group ? (flank){ .sets = sets, .group = group, .stores = stores, .far = is_far(n, side, sets) } : (flank){ 0 };
 }
 
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
  * lines that are on their way drive each other out of that one, too: then they should be few at any time, which takes no wait, but only some slots in
- * which nothing is done, the more the fewer sets there are (8 bytes, 1024 blocks 2 KiB apart: 1.65 ns a block, by 8 slots 1.1; Zen 5). */
+ * which nothing is done, the more the fewer sets there are (8 bytes, 1024 blocks 2 KiB apart: 1.65 ns a block, by 8 slots 1.1; 4 KiB apart by groups 2.5, by 36 slots 2.25, 8192 of them 4.1 and 3.1;
+ * Zen 5). */
 static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LDG_PACED_MAX && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   const int64_t sets = is_more ? sets_of(stride_of(&n->dim[0], side), sets_by(LDG_MODEL_SETS_APART)) : 0;
-  return (flank){ .sets = sets, .idle = sets == 1 ? 4 : sets == 2 ? 2 : sets ? 1 : 0, .far = is_far(n, side, sets) };
+  return (flank){ .sets = sets, .idle = sets == 1 ? 9 : sets == 2 ? 2 : sets ? 1 : 0, .far = is_far(n, side, sets) };
 }
 
 /* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
@@ -104,7 +110,7 @@ static flank by_pages(const ldg_nest *n, int side) {
 
 static flank flank_of(const ldg_nest *n, int side) {
   const flank groups = by_groups(n, side), apart = kept_apart(n, side), pages = by_pages(n, side);
-  if (side == LDG_MODEL_READ) return groups.group && apart.sets < 2 ? groups : apart.sets ? apart : pages; /* what is read of few sets gains more apart, of one set by groups */
+  if (side == LDG_MODEL_READ) return apart.sets ? apart : groups.group ? groups : pages; /* what is read gains more apart */
   if (groups.group && !groups.far) return groups;
   const flank far = far_written(n);
   return far.sets ? far : groups.group ? groups : apart.sets ? apart : pages;
@@ -131,21 +137,34 @@ double ldg_paced_cost(const ldg_nest *n) {
 }
 
 /* n iterations of dim k. */
-static void loops(const ldg_job *j, const paced *p, int k, const char *src, char *dst, int64_t n) {
+static void loops(const ldg_job *j, ldg_run *kernel, int k, const char *src, char *dst, int64_t n) {
   const ldg_dim *d = &j->nest.dim[k];
-  if (k == 0) p->kernel(j, src, dst, 0, n);
-  else for (int64_t i = 0; i < n; i++) loops(j, p, k - 1, src + i * d->src, dst + i * d->dst, d[-1].n);
+  if (k == 0) kernel(j, src, dst, 0, n);
+  else for (int64_t i = 0; i < n; i++) loops(j, kernel, k - 1, src + i * d->src, dst + i * d->dst, d[-1].n);
 }
 
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   (void)i0;
-  loops(j, (const paced *)(const void *)j->own, j->nest.nd - 1, src, dst, n);
+  loops(j, ((const paced *)(const void *)j->own)->kernel, j->nest.nd - 1, src, dst, n);
+  return LADING_OK;
+}
+static int run_other(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  (void)i0;
+  loops(j, ((const paced *)(const void *)j->own)->other, j->nest.nd - 1, src, dst, n);
   return LADING_OK;
 }
 
+/* By groups if what is read is of few sets, else as this machine likes it; the other of both is worth a trial. */
 void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain, ldg_run *late) {
   const flank r = flank_of(&j->nest, LDG_MODEL_READ), w = flank_of(&j->nest, LDG_MODEL_WRITE);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
-  *(paced *)(void *)j->own = (paced){ { group, r.idle ? r.idle : w.idle, w.stores, r.group != 0, w.group != 0 }, group ? groups : apart };
-  ldg_trial_prepare(j, (ldg_run *const[]){ plain, run, late }, late ? 3 : 2, !is_only_guessed(r, w));
+  const bool in_groups = group && (r.group || !sets_by(LDG_MODEL_SETS_APART)), either = group && w.stores;
+  *(paced *)(void *)j->own = (paced){
+    { group, r.idle ? r.idle : w.idle, w.stores, r.group != 0, w.group != 0 }, in_groups ? groups : apart, in_groups ? apart : groups
+  };
+  ldg_run *ways[LDG_TRIAL_WAYS] = { plain, run };
+  int n = 2;
+  if (either) ways[n++] = run_other;
+  if (late) ways[n++] = late;
+  ldg_trial_prepare(j, ways, n, !is_only_guessed(r, w));
 }

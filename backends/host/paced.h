@@ -4,6 +4,11 @@
 
 #include "../backend.h"
 
+/* What kernels of columns go by, in job->own. Groups: how many blocks at a time, and on which sides a line is waited for. Blocks that are kept
+ * apart: by how many times LDG_IDLE, and by how many stores to a line that is near. */
+typedef struct ldg_paced { int64_t group; int32_t idle, stores; bool reads, writes; } ldg_paced;
+#define LDG_PACED(job) ((const ldg_paced *)(const void *)(job)->own)
+
 /* In words why lines do not meet; else NULL. */
 const char *ldg_paced_why_not(const ldg_nest *n);
 double ldg_paced_cost(const ldg_nest *n);
