@@ -303,6 +303,27 @@ START_TEST(few_columns_of_a_transpose) {
 }
 END_TEST
 
+/* Transposes that write to more lines of a set than a cache holds put lines together nearby: to memory, and to packed bytes, whole tiles and what is left. */
+START_TEST(staged_transposes) {
+  static const int64_t widths[] = { 1, 2, 4, 12 };
+  rng r = rng_of(46);
+  int64_t staged[2] = { 0, 0 };
+  for (int i = 0; i < 16; i++) {
+    const int64_t width = widths[i % 4], far = 4096 << i / 8, rows = i & 4 ? rng_in(&r, 66, 150) : 4096 / width, columns = rng_in(&r, 66, 140);
+    sample *s = s_hvector(columns, 1, width, s_hvector(rows, 1, i & 4 ? far : 128 * width, s_contiguous(width, s_elem(LADING_BYTE))));
+    const ldg_plan *planned, *p;
+    ck_assert_int_eq(ldg_api_plan(s->type, &planned), LADING_OK);
+    ck_assert_int_eq(ldg_plan_forced(planned->layout, planned->extent, "transpose", &p), LADING_OK);
+    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) staged[dir] += !strcmp(p->one.job[dir].name, "transpose") && p->one.job[dir].own[2];
+    ldg_plan_release(p);
+    check_strategies(s, 1, &r);
+    sample_free(s);
+  }
+  ck_assert_int_ge(staged[LDG_PACK], 6);
+  ck_assert_int_ge(staged[LDG_UNPACK], 6);
+}
+END_TEST
+
 /* Lists of both sides are for others. */
 START_TEST(late_lists) {
   static const int64_t at[2] = { 0, 100 }, sums[3] = { 0, 50, 60 };
@@ -328,5 +349,5 @@ START_TEST(late_lists) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_near_stores, columns_outlive_the_model, few_columns_of_a_transpose, late_lists);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_near_stores, columns_outlive_the_model, few_columns_of_a_transpose, staged_transposes, late_lists);
 }

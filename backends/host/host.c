@@ -99,14 +99,21 @@ static double transpose_cost(const ldg_nest *n) {
   transpose_dims(n, &p, &q);
   return ldg_cost_transpose(n, p, q);
 }
+/* A tile writes to a line of as many rows as a line of the source has elements. Of rows a power of two apart they are of few sets, and a first cache has eight ways or
+ * more. */
+static bool is_crowded(int64_t width, int64_t stride) {
+  const int64_t power = stride & -stride;
+  return LINE / width * ldg_min(power, 4096) > 8 * 4096;
+}
 static void transpose_prepare(ldg_job *j) {
   int p, q;
   transpose_dims(&j->nest, &p, &q);
   j->aux = (const void *)(uintptr_t)(p + 8 * q);
   j->own[LDG_FEW_READ] = ldg_paced_read(j->nest.block, j->nest.dim[p].src);
   j->own[LDG_FEW_WRITTEN] = ldg_paced_written(j->nest.block, j->nest.dim[q].dst);
+  j->own[LDG_STAGED] = is_crowded(j->nest.block, j->nest.dim[q].dst);
   ldg_run *const *ways = kernels()->transpose[transpose_row(j->nest.block)];
-  ldg_trial_prepare(j, ways, j->own[LDG_FEW_READ] || j->own[LDG_FEW_WRITTEN] ? 2 : 1, 0); /* lines from farther than the second cache gain by being many */
+  ldg_trial_prepare(j, ways, j->own[LDG_FEW_READ] || j->own[LDG_FEW_WRITTEN] || j->own[LDG_STAGED] ? 2 : 1, 0); /* lines from farther than the second cache gain by being many */
 }
 
 /* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches. */

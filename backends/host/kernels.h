@@ -23,7 +23,8 @@
 #define LDG_HEAD_CALL (-1)
 #define LDG_HEAD_STREAM (-2)
 #define LDG_HEAD_AS_IS (-3)
-enum { LDG_FEW_READ, LDG_FEW_WRITTEN }; /* of job->own of a transpose: lines of its far sides to be on their way at once; 0: any number */
+/* Of job->own of a transpose: lines of its far sides to be on their way at once, 0: any number; and whether lines that are written are put together nearby. */
+enum { LDG_FEW_READ, LDG_FEW_WRITTEN, LDG_STAGED };
 #define LDG_FEW_NEAR 256       /* so many lines of few sets come from the second-level cache: then twice as many; of half as many written ones four times */
 #define LDG_TRANSPOSE_PANEL 64 /* rows of a transpose panel: as many pages as the smallest first-level TLB holds */
 
