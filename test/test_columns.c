@@ -20,7 +20,7 @@ START_TEST(columns_of_few_sets) {
     m.number[LDG_MODEL_SETS_APART] = i % 3 ? 8 : 0, m.level[LDG_MODEL_L2] = 4096; /* those that go by no groups are kept apart */
     m.level[LDG_MODEL_L3] = i % 2 ? m.level[LDG_MODEL_MEMORY] / 2 : 8192;
     ldg_model_use(&m);
-    sample *block = s_contiguous(rng_in(&r, 0, 3) ? INT64_C(1) << rng_in(&r, 0, 6) : rng_in(&r, 1, 70), s_elem(LADING_BYTE));
+    sample *block = s_contiguous(rng_in(&r, 0, 3) ? INT64_C(1) << rng_in(&r, 0, 6) : rng_in(&r, 1, 260), s_elem(LADING_BYTE));
     sample *d = s_hvector(n, 1, 1024 * rng_in(&r, 1, 4), s_dup(block)), *s = s_hvector(n, 1, stride, block);
     check_copy(s, 1, d, 1, &r);
     sample_free(d);
@@ -208,7 +208,15 @@ END_TEST
 /* Columns that are written to few sets: at once, by groups, by stores to a near line, and late, by turns; the fewer sets, the more such stores. */
 static int stores_seen;
 static int stores_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)s, (void)d, (void)i0, (void)n; return stores_seen = LDG_PACED(j)->stores, LADING_OK; }
+static int stores_between(int64_t block, int64_t stride) {
+  ldg_job j = { .nest = { .block = block, .nd = 1, .dim = { { 200, block, stride } } } };
+  ldg_paced_prepare(&j, groups_kernel, stores_kernel, whole_kernel, NULL);
+  stores_seen = 0;
+  for (int i = 0; i < OFTEN && !stores_seen; i++) j.run(&j, NULL, NULL, 0, 200);
+  return stores_seen;
+}
 START_TEST(columns_by_near_stores) {
+  rng r = rng_of(47);
   ldg_model m = ldg_model_builtin();
   int paced = 0;
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 8;
@@ -216,7 +224,7 @@ START_TEST(columns_by_near_stores) {
   ldg_model_use(&m);
   for (int i = 0; i < 24; i++) {
     const int64_t stride = INT64_C(512) << i % 4, n = 130 + 11 * i;
-    sample *s = s_hvector(n, 1, stride, s_contiguous(i % 3 ? INT64_C(1) << i / 4 : 3 + i, s_elem(LADING_BYTE)));
+    sample *s = s_hvector(n, 1, stride, s_contiguous(i % 8 > 5 ? rng_in(&r, 65, 256) : i % 3 ? INT64_C(1) << i / 4 : 3 + i, s_elem(LADING_BYTE)));
     const ldg_plan *p;
     ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
     paced += !strcmp(p->one.job[LDG_UNPACK].name, "paced");
@@ -224,13 +232,14 @@ START_TEST(columns_by_near_stores) {
     sample_free(s);
   }
   ck_assert_int_gt(paced, 20);
-  for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2) {
-    ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 200, 8, 4096 / sets } } } };
-    ldg_paced_prepare(&j, groups_kernel, stores_kernel, whole_kernel, NULL);
-    stores_seen = 0;
-    for (int i = 0; i < OFTEN && !stores_seen; i++) j.run(&j, NULL, NULL, 0, 200);
-    ck_assert_int_eq(stores_seen, 16 / sets - 1);
+  for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2) ck_assert_int_eq(stores_between(8, 4096 / sets), 16 / sets - 1);
+  if (ldg_cpu_ticks()) {
+    ck_assert_int_eq(stores_between(65, -4096), 2 * (16 / 2 - 1)); /* rows of two lines, for each of them */
+    ck_assert_int_eq(stores_between(256, 4096), 4 * (16 / 4 - 1));
   }
+  const ldg_nest of_eight_sets = { .block = 128, .nd = 1, .dim = { { 200, 128, 1024 } } }, long_rows = { .block = 257, .nd = 1, .dim = { { 200, 257, 4096 } } };
+  ck_assert_ptr_nonnull(ldg_paced_why_not(&of_eight_sets));
+  ck_assert_ptr_nonnull(ldg_paced_why_not(&long_rows));
   ldg_model_use(NULL);
 }
 END_TEST

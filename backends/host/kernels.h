@@ -152,7 +152,8 @@ LDG_INLINE int64_t ldg_await(const char *at) {
 /* Some of a processor's slots, in which it does nothing. */
 #define LDG_IDLE() __asm__ volatile("nop\n\tnop\n\tnop\n\tnop")
 
-#define LDG_PACED_MAX 64 /* bytes of blocks of columns that have such kernels */
+#define LDG_PACED_MAX 64  /* bytes of blocks that have kernels for groups */
+#define LDG_APART_MAX 256 /* and of those that are kept apart */
 
 typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
 
@@ -162,8 +163,8 @@ typedef struct ldg_block_kernels {
   ldg_run *strided[3][LDG_DENSITIES];                             /* [dims - 1, 3 and more alike][density] */
   ldg_run *list[2][LDG_HOWS];                                     /* [side of the list][how] */
   ldg_run *both[2];                                               /* lists on both sides: [far] */
-  ldg_run *groups, *apart;                                        /* the innermost dim, a few blocks at a time, or apart; NULL: of more than a line */
-  ldg_run *singly[2];                                             /* [side of the list]: offsets of 4 bytes, block by block; NULL likewise */
+  ldg_run *groups, *apart;                                        /* the innermost dim, a few blocks at a time, or apart; NULL: of more than LDG_PACED_MAX, LDG_APART_MAX */
+  ldg_run *singly[2];                                             /* [side of the list]: offsets of 4 bytes, block by block; NULL as for groups */
 } ldg_block_kernels;
 
 /* The lanes of a register of 16 bytes, L(k) being that of block k. */
@@ -247,12 +248,13 @@ typedef struct ldg_kernels {
       { ldg_k_##name##_dst4_##isa, ldg_k_##name##_dst8_##isa, ldg_k_##name##_dstf_##isa, ldg_k_##name##_dst4_##isa, ldg_k_##name##_dstf_##isa, ldg_k_##name##_dst##a##isa } }, \
     { ldg_k_##name##_both_##isa, ldg_k_##name##_bothf_##isa }, LDG_ROW_##paced(name, isa) }
 #define LDG_ROW_PACED(name, isa) ldg_k_##name##_groups_##isa, ldg_k_##name##_apart_##isa, { ldg_k_##name##_src1_##isa, ldg_k_##name##_dst1_##isa }
+#define LDG_ROW_APART(name, isa) NULL, ldg_k_##name##_apart_##isa, { NULL, NULL }
 #define LDG_ROW_NOT(name, isa) NULL, NULL, { NULL, NULL }
 #define LDG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pd_, _pf_, _late_, _, a_, PACED)
 #define LDG_NARROW_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pl_, _pf_, _late_, l_, a_, PACED)
 #define LDG_WIDE_BLOCK_KERNELS(name, isa) /* it does not matter that a side is dense */ \
   LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, a_, PACED)
-#define LDG_LINES_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, a_, NOT)
+#define LDG_LINES_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, a_, APART)
 #define LDG_LOOP_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, f_, NOT)
 #define LDG_LONG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _, _, _, f_, NOT)
 

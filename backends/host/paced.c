@@ -13,6 +13,7 @@
 #include <math.h>
 
 #define PAGE 4096 /* lines so far apart are of one set */
+enum { LINE = 64 };
 
 typedef struct paced { ldg_paced each; ldg_run *kernel, *other; } paced; /* first what kernels go by */
 _Static_assert(sizeof(paced) <= LDG_TRIAL_OWN, "a trial leaves it room");
@@ -77,7 +78,7 @@ static flank by_groups(const ldg_nest *n, int side) {
  * which nothing is done, the more the fewer sets there are (8 bytes, 1024 blocks 2 KiB apart: 1.65 ns a block, by 8 slots 1.1; 4 KiB apart by groups 2.5, by 36 slots 2.25, 8192 of them 4.1 and 3.1;
  * Zen 5). */
 static flank kept_apart(const ldg_nest *n, int side) {
-  const bool is_more = n->block <= LDG_PACED_MAX && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
+  const bool is_more = n->block <= LINE && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   const int64_t sets = is_more ? sets_of(stride_of(&n->dim[0], side), sets_by(LDG_MODEL_SETS_APART)) : 0;
   return (flank){ .sets = sets, .idle = sets == 1 ? 9 : sets == 2 ? 2 : sets ? 1 : 0, .far = is_far(n, side, sets) };
 }
@@ -85,7 +86,7 @@ static flank kept_apart(const ldg_nest *n, int side) {
 /* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
  * wait less where a store to a near line stands between two of them (1 byte, 1 KiB apart, by a loop of its own 5.2 ns a block, with 64 slots 5.1, so 4.05; Zen 5; what
  * the library gains by it is in bench/README.md), of others those of a few bytes by 64 slots (8 bytes, 2 KiB apart: 7.5 and 6.0). Only calls find out. */
-enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16, LINE = 64 };
+enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16 };
 static bool is_far_written(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
   double lines = 1;
@@ -95,7 +96,7 @@ static bool is_far_written(const ldg_nest *n) {
          reach_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
 }
 static flank far_written(const ldg_nest *n) {
-  const bool stores = n->block <= LDG_PACED_MAX && sets_of(n->dim[0].dst, sets_by(LDG_MODEL_SETS_APART)) >= 4;
+  const bool stores = n->block <= LINE && sets_of(n->dim[0].dst, sets_by(LDG_MODEL_SETS_APART)) >= 4;
   if (!is_far_written(n) || (n->block > FAR_BLOCK && !stores)) return (flank){ 0 };
   return (flank){ .sets = SETS_MOST, .idle = stores ? 0 : FAR_IDLE, .stores = stores, .guess = true };
 }
@@ -104,11 +105,22 @@ static flank far_written(const ldg_nest *n) {
  * by a near store, too (4 bytes, 16396 bytes apart: read 1.9 ns a block and so 1.7, written 2.6 and 2.45). */
 static flank by_pages(const ldg_nest *n, int side) {
   const int64_t stride = stride_of(&n->dim[0], side);
-  const bool is_many = n->block <= LDG_PACED_MAX && (stride >= PAGE || stride <= -PAGE) && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
+  const bool is_many = n->block <= LINE && (stride >= PAGE || stride <= -PAGE) && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   return is_many && sets_by(LDG_MODEL_SETS_APART) ? (flank){ .sets = SETS_MOST, .stores = side == LDG_MODEL_WRITE, .guess = true } : (flank){ 0 };
 }
 
+/* Rows of some lines that are written to at most four sets have such stores, too: as many for each line (128 B, 2 KiB apart 4.8 ns a row at once, 1.9 so; 4 KiB apart 9.3 and 2.9;
+ * 256 B, 4 KiB apart 11.3 and 4.1; of eight sets nothing; Zen 5); and idle slots where they are read from two (128 B, 4 KiB apart 4.6 and 3.6). */
+enum { ROW_SETS = 4, ROW_IDLE = 4 };
+static flank by_rows(const ldg_nest *n, int side) {
+  const int64_t lines = (n->block + LINE - 1) / LINE, sets = n->block <= LDG_APART_MAX ? lines * sets_of(stride_of(&n->dim[0], side), ROW_SETS / lines) : 0;
+  if (!sets || (side == LDG_MODEL_READ && sets > 2)) return (flank){ 0 };
+  const int32_t idle = side == LDG_MODEL_READ ? (int32_t)lines * ROW_IDLE : 0;
+  return (flank){ .sets = sets, .idle = idle, .stores = idle ? 0 : (int32_t)(lines * (STORES / sets - 1)), .guess = true };
+}
+
 static flank flank_of(const ldg_nest *n, int side) {
+  if (n->block > LINE) return by_rows(n, side);
   const flank groups = by_groups(n, side), apart = kept_apart(n, side), pages = by_pages(n, side);
   if (side == LDG_MODEL_READ) return apart.sets ? apart : groups.group ? groups : pages; /* what is read gains more apart */
   if (groups.group && !groups.far) return groups;
