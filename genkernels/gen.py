@@ -62,7 +62,7 @@ def source(isa):
         lanes = {"LANE": LANES[lo], "LANES": f"LDG_LANES_{lo}"} if lo in LANES else {}
         out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail, WIDE=int(lo > WIDE), NARROW=int(lo in LANES), **lanes)
     for w in TRANSPOSES:
-        out += row("transpose.inc", isa, NAME=f"t{w}", FREE=f"t{w}_free", W=w)
+        out += row("transpose.inc", isa, NAME=f"t{w}", OTHER=f"t{w}_other", FREE=f"t{w}_free", W=w)
     out += row("varlist.inc", isa, NAME="var")
     out += "".join(row("shuffle.inc", isa, **params) for params in SHUFFLES.get(isa, []))
     if isa in WINDOWS:
@@ -70,7 +70,7 @@ def source(isa):
     out += f"const ldg_kernels ldg_kernels_{isa} = {{ \"{isa}\", {{ ldg_k_dense_{isa}, ldg_k_dense_as_is_{isa} }},\n  {{\n"
     kind = lambda lo, head: "NARROW_" if lo in LANES else "LOOP_" if head == "LDG_HEAD_LOOP" else "LONG_" if isinstance(head, str) else "LINES_" if lo > PACED else "WIDE_" if lo > WIDE else ""
     out += "".join(f"    LDG_{kind(lo, head)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, _, head, _ in BLOCKS) + "  },\n  {\n"
-    out += "".join(f"    {{ ldg_k_t{w}_{isa}, ldg_k_t{w}_free_{isa} }},\n" for w in TRANSPOSES) + "  },\n"
+    out += "".join(f"    {{ ldg_k_t{w}_free_{isa}, ldg_k_t{w}_{isa}, ldg_k_t{w}_other_{isa} }},\n" for w in TRANSPOSES) + "  },\n"
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     window = f"ldg_k_window_{isa}, {WINDOWS[isa]}" if isa in WINDOWS else "NULL, 0"
     once = next((f"ldg_k_{params['NAME']}_once_{isa}" for params in SHUFFLES.get(isa, []) if params["LANE"] == 1), "NULL")

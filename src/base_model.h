@@ -46,7 +46,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_SETS,     /* columns that are read in few bytes a line gain by that, if of no more sets than so many */
   LDG_MODEL_SETS_WRITTEN, /* the same of those that are written */
   LDG_MODEL_SETS_WHOLE, /* the same of lines that are written whole */
-  LDG_MODEL_SETS_APART, /* columns of no more sets that go beyond the second-level cache, and by no groups, gain by idle slots between blocks, and few bytes a line that are written to memory may; 0: they do not */
+  LDG_MODEL_SETS_APART, /* columns of no more sets that are read from beyond the second-level cache gain by idle slots between blocks, and those that are written by near stores rather than groups; 0: they do not */
   LDG_MODEL_AHEAD,    /* lines ahead, or listed blocks, to ask for lines into the second-level cache, where calls find that faster; 0: of no use */
   LDG_MODEL_WRITTEN,  /* lines ahead to read those that are about to be written, where a line that is only stored to takes longer; 0: of no use */
   LDG_MODEL_SHUFFLE_FAR, /* ns for a window of 64 bytes whose lines come from the second-level cache: some machines move and shuffle at once */

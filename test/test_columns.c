@@ -93,13 +93,13 @@ START_TEST(columns_that_go_by_groups) {
 }
 END_TEST
 
-/* The whole message often enough that every way of a trial has its first calls, each the same as what was moved before. */
 static int copy_piece(void *arg, int64_t off, int64_t pos, int64_t len) {
   char *const *both = arg; /* memory, packed */
   memcpy(both[1] + pos, both[0] + off, (size_t)len);
   return 0;
 }
 
+/* The whole message often enough that every way of a trial has its first calls, each the same as what was moved before. */
 enum { OFTEN = 4 * 32 + 2 }; /* calls: all ways have their first ones */
 static void check_often(const sample *s, int64_t size, int64_t span) {
   char *packed = malloc((size_t)size), *again = malloc((size_t)size), *mem = calloc(1, (size_t)span);
@@ -220,26 +220,32 @@ START_TEST(columns_by_near_stores) {
   ldg_model m = ldg_model_builtin();
   int paced = 0;
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 8;
-  m.number[LDG_MODEL_SETS_APART] = 0, m.level[LDG_MODEL_L1] = 64;
-  ldg_model_use(&m);
-  for (int i = 0; i < 24; i++) {
-    const int64_t stride = INT64_C(512) << i % 4, n = 130 + 11 * i;
-    sample *s = s_hvector(n, 1, stride, s_contiguous(i % 8 > 5 ? rng_in(&r, 65, 256) : i % 3 ? INT64_C(1) << i / 4 : 3 + i, s_elem(LADING_BYTE)));
+  m.level[LDG_MODEL_L1] = 64;
+  for (int i = 0; i < 48; i++) {
+    m.number[LDG_MODEL_SETS_APART] = i < 24 ? 0 : 8; /* groups come first, or stores */
+    ldg_model_use(&m);
+    const int64_t stride = INT64_C(512) << i % 4, n = 130 + 11 * (i % 24);
+    sample *s = s_hvector(n, 1, stride, s_contiguous(i % 8 > 5 ? rng_in(&r, 65, 256) : i % 3 ? INT64_C(1) << i % 24 / 4 : 3 + i % 24, s_elem(LADING_BYTE)));
     const ldg_plan *p;
     ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
     paced += !strcmp(p->one.job[LDG_UNPACK].name, "paced");
     check_often(s, p->size, n * stride);
     sample_free(s);
   }
-  ck_assert_int_gt(paced, 20);
+  ck_assert_int_gt(paced, 35);
   for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2) ck_assert_int_eq(stores_between(8, 4096 / sets), 16 / sets - 1);
   if (ldg_cpu_ticks()) {
     ck_assert_int_eq(stores_between(65, -4096), 2 * (16 / 2 - 1)); /* rows of two lines, for each of them */
     ck_assert_int_eq(stores_between(256, 4096), 4 * (16 / 4 - 1));
   }
-  const ldg_nest of_eight_sets = { .block = 128, .nd = 1, .dim = { { 200, 128, 1024 } } }, long_rows = { .block = 257, .nd = 1, .dim = { { 200, 257, 4096 } } };
+  const ldg_nest of_eight_sets = { .block = 128, .nd = 1, .dim = { { 200, 128, 1024 } } }, long_rows = { .block = 257, .nd = 1, .dim = { { 200, 257, 4096 } } },
+    longest = { .block = INT64_MAX, .nd = 1, .dim = { { 200, INT64_MAX, INT64_MIN } } }, rows = { .block = 65, .nd = 1, .dim = { { 200, 65, 4096 } } };
   ck_assert_ptr_nonnull(ldg_paced_why_not(&of_eight_sets));
   ck_assert_ptr_nonnull(ldg_paced_why_not(&long_rows));
+  ck_assert_ptr_nonnull(ldg_paced_why_not(&longest));
+  ck_assert_ptr_null(ldg_paced_why_not(&rows));
+  m.number[LDG_MODEL_SETS_APART] = 0, ldg_model_use(&m);
+  ck_assert_ptr_nonnull(ldg_paced_why_not(&rows)); /* nobody knows that it gains */
   ldg_model_use(NULL);
 }
 END_TEST
@@ -292,7 +298,7 @@ START_TEST(few_columns_of_a_transpose) {
     ck_assert_int_eq(ldg_api_plan(s->type, &planned), LADING_OK);
     ck_assert_int_eq(ldg_plan_forced(planned->layout, planned->extent, "transpose", &p), LADING_OK);
     ck_assert_str_eq(p->one.job[LDG_PACK].name, "transpose");
-    in_groups += p->one.job[LDG_PACK].own[0];
+    in_groups += p->one.job[LDG_PACK].own[LDG_FEW_READ] && p->one.job[LDG_UNPACK].own[LDG_TILE_NUMBERS + LDG_FEW_WRITTEN] + p->one.job[LDG_UNPACK].own[LDG_FEW_WRITTEN];
     char *packed = malloc((size_t)size), *again = malloc((size_t)size), *mem = calloc(1, (size_t)(rows * stride));
     for (int64_t k = 0; k < rows * stride; k++) mem[k] = (char)(k * 7 + k / 251);
     ldg_rep_walk(p->layout->rep, 0, size, copy_piece, &(char *[2]){ mem, packed });
@@ -323,7 +329,7 @@ START_TEST(staged_transposes) {
     const ldg_plan *planned, *p;
     ck_assert_int_eq(ldg_api_plan(s->type, &planned), LADING_OK);
     ck_assert_int_eq(ldg_plan_forced(planned->layout, planned->extent, "transpose", &p), LADING_OK);
-    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) staged[dir] += !strcmp(p->one.job[dir].name, "transpose") && p->one.job[dir].own[2];
+    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) staged[dir] += !strcmp(p->one.job[dir].name, "transpose") && p->one.job[dir].own[LDG_PUT_TOGETHER];
     ldg_plan_release(p);
     check_strategies(s, 1, &r);
     sample_free(s);

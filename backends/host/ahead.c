@@ -112,5 +112,5 @@ _Static_assert(sizeof(ldg_asked) <= LDG_TRIAL_OWN, "a trial leaves it room");
 void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
   ldg_asked *a = (ldg_asked *)(void *)j->own;
   memcpy(&a->long_, plain->own, sizeof a->long_), settle_distance(&j->nest, a);
-  ldg_trial_prepare(j, (ldg_run *const[]){ plain->run, asking }, 2, is_likely(&j->nest));
+  ldg_trial_prepare(j, (ldg_run *const[]){ plain->run, asking }, 2, is_likely(&j->nest), ldg_trial_lines(&j->nest));
 }

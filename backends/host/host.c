@@ -99,21 +99,25 @@ static double transpose_cost(const ldg_nest *n) {
   transpose_dims(n, &p, &q);
   return ldg_cost_transpose(n, p, q);
 }
-/* A tile writes to a line of as many rows as a line of the source has elements. Of rows a power of two apart they are of few sets, and a first cache has eight ways or
- * more. */
-static bool is_crowded(int64_t width, int64_t stride) {
-  const int64_t power = stride & -stride;
-  return LINE / width * ldg_min(power, 4096) > 8 * 4096;
+/* What its calls count as is what they move: of the far side a few columns have more lines, whole tiles no more. */
+static int64_t bytes_of_tiles(const ldg_nest *n) {
+  int64_t bytes = n->block;
+  for (int k = 0; k < n->nd - 1; k++) bytes *= n->dim[k].n;
+  return bytes;
 }
+/* A tile writes to a line of as many rows as a line of the source has elements, and a first cache has eight ways or more. Lines from farther than the second cache
+ * gain by being many, which is the plain way. */
 static void transpose_prepare(ldg_job *j) {
   int p, q;
   transpose_dims(&j->nest, &p, &q);
   j->aux = (const void *)(uintptr_t)(p + 8 * q);
-  j->own[LDG_FEW_READ] = ldg_paced_read(j->nest.block, j->nest.dim[p].src);
-  j->own[LDG_FEW_WRITTEN] = ldg_paced_written(j->nest.block, j->nest.dim[q].dst);
-  j->own[LDG_STAGED] = is_crowded(j->nest.block, j->nest.dim[q].dst);
-  ldg_run *const *ways = kernels()->transpose[transpose_row(j->nest.block)];
-  ldg_trial_prepare(j, ways, j->own[LDG_FEW_READ] || j->own[LDG_FEW_WRITTEN] || j->own[LDG_STAGED] ? 2 : 1, 0); /* lines from farther than the second cache gain by being many */
+  const int64_t width = j->nest.block, read = ldg_paced_read(width, j->nest.dim[p].src), to = j->nest.dim[q].dst;
+  const int64_t groups = ldg_paced_written(width, to), stores = ldg_paced_stores(width, to), crowded = LINE / width > 8 * ldg_paced_sets(to);
+  const bool stores_first = ldg_model_count(LDG_MODEL_SETS_APART) != 0;
+  memcpy(j->own + (stores_first ? 0 : LDG_TILE_NUMBERS), (int64_t[]){ read, 0, crowded, stores }, LDG_TILE_NUMBERS * sizeof(int64_t));
+  memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[]){ read, groups, crowded, 0 }, LDG_TILE_NUMBERS * sizeof(int64_t));
+  const int ways = groups ? 3 : read || crowded ? 2 : 1;
+  ldg_trial_prepare(j, kernels()->transpose[transpose_row(width)], ways, ways > 1, bytes_of_tiles(&j->nest));
 }
 
 /* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches. */
@@ -193,14 +197,14 @@ static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row), ld
   if (!to_aligned()) t->other[n++] = kernel(&j->nest, ROW_LOOP);
   if (!to_aligned() && j->nest.block >= libc_of(&j->nest)) t->other[n++] = kernel(&j->nest, ROW_AS_IS);
   if (late) t->other[n++] = late;
-  ldg_trial_prepare(j, all, n + 1, 0);
+  ldg_trial_prepare(j, all, n + 1, 0, ldg_trial_lines(&j->nest));
 }
 static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
   prepare_blocks(j, kernel);
   if (j->nest.once) return;
   ldg_run *late = are_many(&j->nest) ? late_kernel(&j->nest) : NULL;
   if (j->run == long_run) try_long(j, kernel, late);
-  else ldg_trial_prepare(j, (ldg_run *const[]){ j->run, late }, late ? 2 : 1, 0);
+  else ldg_trial_prepare(j, (ldg_run *const[]){ j->run, late }, late ? 2 : 1, 0, ldg_trial_lines(&j->nest));
 }
 static void block_plainly(ldg_job *j) { prepare_blocks(j, block_kernel); }
 static void block_prepare(ldg_job *j) { try_blocks(j, block_kernel); }
@@ -249,7 +253,7 @@ static bool varlist_is_much(const ldg_nest *n) { return bytes_of(n) > ldg_model_
 static void varlist_prepare(ldg_job *j) {
   varlist_plainly(j);
   const bool may_gain = ((const ldg_long *)(const void *)j->own)->each > LDG_VAR_SHORT && varlist_is_much(&j->nest);
-  ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0);
+  ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest));
 }
 
 static const char *only_both_listed(const ldg_nest *n) {

@@ -23,8 +23,6 @@
 #define LDG_HEAD_CALL (-1)
 #define LDG_HEAD_STREAM (-2)
 #define LDG_HEAD_AS_IS (-3)
-/* Of job->own of a transpose: lines of its far sides to be on their way at once, 0: any number; and whether lines that are written are put together nearby. */
-enum { LDG_FEW_READ, LDG_FEW_WRITTEN, LDG_STAGED };
 #define LDG_FEW_NEAR 256       /* so many lines of few sets come from the second-level cache: then twice as many; of half as many written ones four times */
 #define LDG_TRANSPOSE_PANEL 64 /* rows of a transpose panel: as many pages as the smallest first-level TLB holds */
 
@@ -231,7 +229,7 @@ typedef struct ldg_kernels {
   const char *isa;
   ldg_run *dense[LDG_DENSES];                                     /* long runs to aligned places, and as they come */
   ldg_block_kernels block[LDG_BLOCK_ROWS];
-  ldg_run *transpose[LDG_TRANSPOSE_ROWS][2];                      /* [any number of lines at once] */
+  ldg_run *transpose[LDG_TRANSPOSE_ROWS][3];                      /* [any number of lines at once, by the first numbers of job->own, by the second ones] */
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and with late addresses */
   ldg_run *shuffle[LDG_LANES];                                    /* NULL: not at this level */
   ldg_run *once;                                                  /* a list in a window of 32 bytes; with lanes of 1 byte */

@@ -1,4 +1,4 @@
-/* Columns whose lines are slower the more of them are on their way at once, and what is done about that: groups, and idle slots.
+/* Columns whose lines are slower the more of them are on their way at once, and what is done about that: groups, idle slots, and near stores.
  *
  * A first-level cache finds a line's set by its place in a page. Of a column with a power of two between its blocks all lines are of few
  * sets, and a processor that has more of them on their way than a set has ways lets them drive each other out before they were used, or
@@ -36,10 +36,15 @@ static int64_t few_written(int64_t block) {
   return block >= 8 ? sets : ldg_min(2 * sets, SETS_MOST);
 }
 
-/* Sets that the lines of a column are of; 0: more than `few`. The sign of a stride does not matter to the power of two in it. */
+/* The sign of a stride does not matter to the power of two in it. */
+int64_t ldg_paced_sets(int64_t stride) {
+  const uint64_t power = ((uint64_t)stride & -(uint64_t)stride) | PAGE;
+  return PAGE / (int64_t)(power & -power);
+}
+/* 0: of more than `few`, or lines are come back to. */
 static int64_t sets_of(int64_t stride, int64_t few) {
-  const uint64_t power = ((uint64_t)stride & -(uint64_t)stride) | PAGE, least = power & -power;
-  return stride == 0 || few * (int64_t)least < PAGE ? 0 : PAGE / (int64_t)least;
+  const int64_t sets = ldg_paced_sets(stride);
+  return stride == 0 || sets > few ? 0 : sets;
 }
 int64_t ldg_paced_read(int64_t block, int64_t stride) { return sets_of(stride, few_read(block)) * meet_by(LDG_MODEL_MEET); }
 int64_t ldg_paced_written(int64_t block, int64_t stride) {
@@ -65,12 +70,15 @@ static bool is_far(const ldg_nest *n, int side, int64_t sets) { return sets > 1 
  * on their way (8 bytes, 4096 blocks, ns each at once, by groups, and so: 512 bytes apart 2.7, 1.1, 0.85; 1 KiB 3.6, 2.3, 1.2; 2 KiB 6.9, 2.8, 1.6; 4 KiB 6.9, 5.1, 2.8; 100
  * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). */
 enum { STORES = 16 }; /* for a block of one set, its own among them */
+int64_t ldg_paced_stores(int64_t block, int64_t stride) {
+  return ldg_paced_written(block, stride) ? STORES / sets_of(stride, few_written(block)) - 1 : 0;
+}
 static flank by_groups(const ldg_nest *n, int side) {
   const int64_t stride = stride_of(&n->dim[0], side);
   const int64_t sets = sets_of(stride, side == LDG_MODEL_READ ? few_read(n->block) : few_written(n->block));
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
-  const int32_t stores = group && side == LDG_MODEL_WRITE ? (int32_t)(STORES / sets - 1) : 0;
-  return group ? (flank){ .sets = sets, .group = group, .stores = stores, .far = is_far(n, side, sets) } : (flank){ 0 };
+  const int64_t stores = side == LDG_MODEL_WRITE ? ldg_paced_stores(n->block, stride) : 0;
+  return group ? (flank){ .sets = sets, .group = group, .stores = (int32_t)stores, .far = is_far(n, side, sets) } : (flank){ 0 };
 }
 
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
@@ -113,7 +121,8 @@ static flank by_pages(const ldg_nest *n, int side) {
  * 256 B, 4 KiB apart 11.3 and 4.1; of eight sets nothing; Zen 5); and idle slots where they are read from two (128 B, 4 KiB apart 4.6 and 3.6). */
 enum { ROW_SETS = 4, ROW_IDLE = 4 };
 static flank by_rows(const ldg_nest *n, int side) {
-  const int64_t lines = (n->block + LINE - 1) / LINE, sets = n->block <= LDG_APART_MAX ? lines * sets_of(stride_of(&n->dim[0], side), ROW_SETS / lines) : 0;
+  if (n->block > LDG_APART_MAX || !sets_by(LDG_MODEL_SETS_APART)) return (flank){ 0 };
+  const int64_t lines = (n->block + LINE - 1) / LINE, sets = lines * sets_of(stride_of(&n->dim[0], side), ROW_SETS / lines);
   if (!sets || (side == LDG_MODEL_READ && sets > 2)) return (flank){ 0 };
   const int32_t idle = side == LDG_MODEL_READ ? (int32_t)lines * ROW_IDLE : 0;
   return (flank){ .sets = sets, .idle = idle, .stores = idle ? 0 : (int32_t)(lines * (STORES / sets - 1)), .guess = true };
@@ -166,7 +175,7 @@ static int run_other(const ldg_job *j, const char *src, char *dst, int64_t i0, i
   return LADING_OK;
 }
 
-/* By groups if what is read is of few sets, else as this machine likes it; the other of both is worth a trial. */
+/* By groups if what is read is, else as this machine likes it; the other of both is worth a trial. */
 void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain, ldg_run *late) {
   const flank r = flank_of(&j->nest, LDG_MODEL_READ), w = flank_of(&j->nest, LDG_MODEL_WRITE);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
@@ -178,5 +187,5 @@ void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *pla
   int n = 2;
   if (either) ways[n++] = run_other;
   if (late) ways[n++] = late;
-  ldg_trial_prepare(j, ways, n, !is_only_guessed(r, w));
+  ldg_trial_prepare(j, ways, n, !is_only_guessed(r, w), ldg_trial_lines(&j->nest));
 }

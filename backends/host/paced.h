@@ -9,12 +9,20 @@
 typedef struct ldg_paced { int64_t group; int32_t idle, stores; bool reads, writes; } ldg_paced;
 #define LDG_PACED(job) ((const ldg_paced *)(const void *)(job)->own)
 
+/* What a transpose goes by, in job->own, twice: lines of its far sides to be on their way at once, 0: any number; whether lines that are written are put together nearby;
+ * stores to a near line for each that is written. */
+enum { LDG_FEW_READ, LDG_FEW_WRITTEN, LDG_PUT_TOGETHER, LDG_NEAR_STORES, LDG_TILE_NUMBERS };
+
 /* In words why lines do not meet; else NULL. */
 const char *ldg_paced_why_not(const ldg_nest *n);
 double ldg_paced_cost(const ldg_nest *n);
 /* Blocks that may be on their way at once, where the lines of a side with that stride meet; 0: any number. */
 int64_t ldg_paced_read(int64_t block, int64_t stride);
 int64_t ldg_paced_written(int64_t block, int64_t stride);
+/* Sets of a first cache that lines so many bytes apart, which is not 0, are of: 1 to 4096; of an odd stride as many as bytes of a page. */
+int64_t ldg_paced_sets(int64_t stride);
+/* Stores to a near line between such blocks that are written, which may be better than to wait for them; 0: none. */
+int64_t ldg_paced_stores(int64_t block, int64_t stride);
 /* `groups` and `apart` are kernels of the innermost dim of job->nest, `plain` and `late`, which may be NULL, of all of it. */
 void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain, ldg_run *late);
 

@@ -25,19 +25,18 @@ static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t
   return a->run[ldg_trial_best(&a->trial, n)](j, src, dst, i0, n);
 }
 
-/* Of the lines of an iteration of the outermost dim; so many that it cannot matter where there are more than can be counted. */
-static int64_t bytes_each(const ldg_nest *n) {
+int64_t ldg_trial_lines(const ldg_nest *n) {
   int64_t bytes = n->block > INT64_MAX / 2 ? INT64_MAX / 2 : (n->block + LINE - 1) & -LINE;
   for (int k = 0; k < n->nd - 1; k++)
     if (ldg_mul(bytes, ldg_max(n->dim[k].n, 1), &bytes)) return INT64_MAX / 2;
   return bytes;
 }
 
-void ldg_trial_prepare(ldg_job *j, ldg_run *const *list, int n, int likely) {
+void ldg_trial_prepare(ldg_job *j, ldg_run *const *list, int n, int likely, int64_t bytes) {
   ways *a = ways_of(j);
   j->run = list[likely];
   if (n < 2 || j->nest.once || !ldg_cpu_ticks()) return;
   memcpy(a->run, list, (size_t)n * sizeof *list);
-  ldg_trial_init(&a->trial, bytes_each(&j->nest), n, likely);
+  ldg_trial_init(&a->trial, bytes, n, likely);
   j->run = run;
 }

@@ -6,9 +6,11 @@
 #include "base_trial.h"
 
 /* Sets job->run, which runs one of 1 to LDG_TRIAL_WAYS of them, the first being the plain one; the likely one until calls were timed, and for good where
- * there is no clock, or a nest is run once. Takes all of job->own from LDG_TRIAL_OWN bytes on; before that is what the kernels go by. Any number of
+ * there is no clock, or a nest is run once. An iteration of the outermost dim counts as so many bytes. Takes all of job->own from LDG_TRIAL_OWN bytes on; before that is what the kernels go by. Any number of
  * threads may run the job. */
 #define LDG_TRIAL_OWN 72
-void ldg_trial_prepare(ldg_job *j, ldg_run *const *ways, int n, int likely);
+void ldg_trial_prepare(ldg_job *j, ldg_run *const *ways, int n, int likely, int64_t bytes);
+/* Of the lines of an iteration of the outermost dim, of blocks that have lines of their own; so many that it cannot matter where there are more than can be counted. */
+int64_t ldg_trial_lines(const ldg_nest *n);
 
 #endif
