@@ -8,7 +8,7 @@ enum {
   MANY = 1024 * LINE, /* bytes: from so many on, calls are timed as often as that is worth it */
   BETWEEN = 16,       /* such calls of a thread, in the mean, between two that are timed */
   DOUBTS = 5,         /* proofs that failed: each halves how often another one is tried, up to so many */
-  SLOWLY = 32, QUICKLY = 4, /* calls that it takes until most of what they take is believed, and much faster ones of a way that is not taken: one slower call alone is within the margin */
+  SLOWLY = 32, QUICKLY = 4, /* calls that it takes until most of what they take is believed, and faster ones of a way that is not taken: one slower call alone is within the margin */
   PATIENCE = 16,      /* calls of others that wait for a second call of one trial */
   OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one goes a way that seems slower */
   MARGIN = 32,        /* of the time of way 0, what another one has to gain */
@@ -23,13 +23,12 @@ static const unsigned row_by[LDG_TRIAL_KINDS] = { 32, 16, 4 };
 static uint64_t pace_of(const ldg_verdict *v, int way) { return atomic_load_explicit(&v->pace[way], memory_order_relaxed); }
 
 /* A call that was interrupted takes more, but the one after it less: stores have drained that it would have waited for (512 blocks of 2 bytes, 512 apart, written: 1.4 us
- * each, 0.3 after a pause; Zen 5). So of a row the least and the greatest do not count, and later calls count for a 32nd, of at most twice the pace; only of a way that
- * is not taken what is far less, as after a change, for a quarter: a proof follows. */
+ * each, 0.3 after a pause; Zen 5). So of a row the least and the greatest do not count, and later calls count for a 32nd, of at most twice the pace; but those of a
+ * way that is not taken for a quarter of what they take less: a proof follows. */
 static void settle(ldg_verdict *v, int way, uint64_t now) {
   const uint64_t was = pace_of(v, way);
-  const bool may_jump = way != atomic_load_explicit(&v->which, memory_order_relaxed);
   const uint64_t more = now > was ? (ldg_min(now - was, was) + SLOWLY - 1) / SLOWLY : 0;
-  const uint64_t calls = may_jump && now < was - was / 4 ? QUICKLY : SLOWLY, less = now < was ? (was - now + calls - 1) / calls : 0;
+  const uint64_t calls = way == atomic_load_explicit(&v->which, memory_order_relaxed) ? SLOWLY : QUICKLY, less = now < was ? (was - now + calls - 1) / calls : 0;
   atomic_store_explicit(&v->pace[way], was ? was + more - less : now, memory_order_relaxed);
 }
 
