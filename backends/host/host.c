@@ -105,6 +105,7 @@ static int64_t bytes_of_tiles(const ldg_nest *n) {
   for (int k = 0; k < n->nd - 1; k++) bytes *= n->dim[k].n;
   return bytes;
 }
+_Static_assert(2 * LDG_TILE_NUMBERS * sizeof(int64_t) <= LDG_TRIAL_OWN, "a trial leaves it room");
 /* A tile writes to a line of as many rows as a line of the source has elements, and a first cache has eight ways or more. Lines from farther than the second cache
  * gain by being many, which is the plain way. */
 static void transpose_prepare(ldg_job *j) {
@@ -114,8 +115,8 @@ static void transpose_prepare(ldg_job *j) {
   const int64_t width = j->nest.block, read = ldg_paced_read(width, j->nest.dim[p].src), to = j->nest.dim[q].dst;
   const int64_t groups = ldg_paced_written(width, to), stores = ldg_paced_stores(width, to), crowded = LINE / width > 8 * ldg_paced_sets(to);
   const bool stores_first = ldg_model_count(LDG_MODEL_SETS_APART) != 0;
-  memcpy(j->own + (stores_first ? 0 : LDG_TILE_NUMBERS), (int64_t[]){ read, 0, crowded, stores }, LDG_TILE_NUMBERS * sizeof(int64_t));
-  memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[]){ read, groups, crowded, 0 }, LDG_TILE_NUMBERS * sizeof(int64_t));
+  memcpy(j->own + (stores_first ? 0 : LDG_TILE_NUMBERS), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_PUT_TOGETHER] = crowded, [LDG_NEAR_STORES] = stores }, LDG_TILE_NUMBERS * sizeof(int64_t));
+  memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_FEW_WRITTEN] = groups, [LDG_PUT_TOGETHER] = crowded }, LDG_TILE_NUMBERS * sizeof(int64_t));
   const int ways = groups ? 3 : read || crowded ? 2 : 1;
   ldg_trial_prepare(j, kernels()->transpose[transpose_row(width)], ways, ways > 1, bytes_of_tiles(&j->nest));
 }
