@@ -58,6 +58,12 @@ static double bytes_of(const ldg_nest *n) {
   for (int k = n->psum ? 1 : 0; k < n->nd; k++) bytes *= (double)n->dim[k].n;
   return bytes;
 }
+/* Of an iteration of the outermost dim, packed. */
+static int64_t bytes_each(const ldg_nest *n) {
+  int64_t bytes = n->block;
+  for (int k = 0; k < n->nd - 1; k++) bytes *= n->dim[k].n;
+  return bytes;
+}
 /* Of more than the first cache holds, the C library may be better from shorter blocks on. */
 static int64_t libc_of(const ldg_nest *n) {
   const int64_t run = ldg_model_count(LDG_MODEL_LIBC), row = ldg_model_count(LDG_MODEL_LIBC_ROWS);
@@ -99,12 +105,6 @@ static double transpose_cost(const ldg_nest *n) {
   transpose_dims(n, &p, &q);
   return ldg_cost_transpose(n, p, q);
 }
-/* What its calls count as is what they move: of the far side a few columns have more lines, whole tiles no more. */
-static int64_t bytes_of_tiles(const ldg_nest *n) {
-  int64_t bytes = n->block;
-  for (int k = 0; k < n->nd - 1; k++) bytes *= n->dim[k].n;
-  return bytes;
-}
 _Static_assert(2 * LDG_TILE_NUMBERS * sizeof(int64_t) <= LDG_TRIAL_OWN, "a trial leaves it room");
 /* A tile writes to a line of as many rows as a line of the source has elements, and a first cache has eight ways or more. Lines from farther than the second cache
  * gain by being many, which is the plain way. */
@@ -118,7 +118,7 @@ static void transpose_prepare(ldg_job *j) {
   memcpy(j->own + (stores_first ? 0 : LDG_TILE_NUMBERS), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_PUT_TOGETHER] = crowded, [LDG_NEAR_STORES] = stores }, LDG_TILE_NUMBERS * sizeof(int64_t));
   memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_FEW_WRITTEN] = groups, [LDG_PUT_TOGETHER] = crowded }, LDG_TILE_NUMBERS * sizeof(int64_t));
   const int ways = groups ? 3 : read || crowded ? 2 : 1;
-  ldg_trial_prepare(j, kernels()->transpose[transpose_row(width)], ways, ways > 1, bytes_of_tiles(&j->nest));
+  ldg_trial_prepare(j, kernels()->transpose[transpose_row(width)], ways, ways > 1, bytes_each(&j->nest)); /* of the far side a few columns have more lines, whole tiles no more */
 }
 
 /* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches. */
@@ -157,8 +157,7 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   j->run = kernel(n, row);
   if (row < ROW_AS_IS) return;
   ldg_long *l = long_of(j);
-  l->each = n->block;
-  for (int k = 0; k < n->nd - 1; k++) l->each *= n->dim[k].n;
+  l->each = bytes_each(n);
   l->near = kernel(n, n->block >= libc_of(n) ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
   j->run = long_run;
 }
