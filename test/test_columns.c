@@ -152,7 +152,8 @@ START_TEST(long_blocks_are_tried) {
 }
 END_TEST
 
-/* Addresses that come late: strided blocks of all lengths, read or written, in loops, and lists, by ranges that begin and end anywhere. */
+/* Addresses that come late: strided blocks of all lengths, read or written, in loops, and lists, by ranges that begin and end anywhere. Columns whose lines go on
+ * from line to line, or have a page each, go by kernels of the same name that wait for nothing. */
 START_TEST(late_addresses) {
   rng r = rng_of(44);
   ldg_model m = ldg_model_builtin();
@@ -160,7 +161,7 @@ START_TEST(late_addresses) {
   m.level[LDG_MODEL_L1] = 64;
   ldg_model_use(&m);
   for (int i = 0; i < 4 * 90; i++) { /* each length in all shapes */
-    const int64_t len = i < 4 * 64 ? i / 4 + 1 : rng_in(&r, 65, i % 16 < 8 ? 700 : 3000), n = rng_in(&r, 3, i % 16 < 8 ? 60 : 12), step = len + rng_in(&r, 1, 300);
+    const int64_t len = i < 4 * 64 ? i / 4 + 1 : rng_in(&r, 65, i % 16 < 8 ? 700 : 3000), n = rng_in(&r, 3, i % 16 < 8 ? 60 : 12), step = len + rng_in(&r, 1, 300) + (i % 11 ? 0 : 4096);
     int64_t at[60], lens[60];
     sample *block = s_contiguous(len, s_elem(LADING_BYTE)), *s;
     for (int64_t k = 0; k < n; k++) at[k] = (n - k) * step + rng_in(&r, 0, 1), lens[k] = rng_in(&r, 1, len);
@@ -229,7 +230,7 @@ START_TEST(columns_by_near_stores) {
   for (int i = 0; i < 48; i++) {
     m.number[LDG_MODEL_SETS_APART] = i < 24 ? 0 : 8; /* groups come first, or stores */
     ldg_model_use(&m);
-    const int64_t stride = INT64_C(512) << i % 4, n = 130 + 11 * (i % 24);
+    const int64_t stride = (INT64_C(512) << i % 4) + (i % 4 > 1 && i % 3 == 2 ? i % 2 * 2 - 1 : 0), n = 130 + 11 * (i % 24); /* some drift */
     sample *s = s_hvector(n, 1, stride, s_contiguous(i % 8 > 5 ? rng_in(&r, 65, 256) : i % 3 ? INT64_C(1) << i % 24 / 4 : 3 + i % 24, s_elem(LADING_BYTE)));
     const ldg_plan *p;
     ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
@@ -240,6 +241,8 @@ START_TEST(columns_by_near_stores) {
   ck_assert_int_gt(paced, 35);
   for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2) ck_assert_int_eq(stores_between(8, 4096 / sets), 16 / sets - 1);
   if (ldg_cpu_ticks()) {
+    static const struct { int64_t stride; int stores; } drifting[] = { { 4097, 11 }, { -4094, 9 }, { 8195, 8 }, { 4100, 1 }, { 2049, 6 }, { -2050, 5 }, { 2051, 0 }, { 1023, 2 }, { 1026, 0 }, { 3, 0 } };
+    for (size_t i = 0; i < sizeof drifting / sizeof *drifting; i++) ck_assert_int_eq(stores_between(8, drifting[i].stride), drifting[i].stores);
     ck_assert_int_eq(stores_between(65, -4096), 2 * (16 / 2 - 1)); /* rows of two lines, for each of them */
     ck_assert_int_eq(stores_between(256, 4096), 4 * (16 / 4 - 1));
   }

@@ -163,7 +163,8 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
 }
 
 /* Strided addresses come late: of nests by a kernel that waits for them, of lists one by one, since their offsets come as late; what foresees
- * lines goes by instructions, too, and of four that take turns each sees a fourth of the list. It is for more lines than the first cache holds. */
+ * lines goes by instructions, too, and of four that take turns each sees a fourth of the list: so columns that gain by nothing else go one by one. It is for more lines than
+ * the first cache holds. */
 static bool are_many(const ldg_nest *n) {
   double lines = n->block > LINE ? (double)n->block / LINE : 1;
   for (int k = 0; k < n->nd; k++) lines *= (double)n->dim[k].n;
@@ -362,7 +363,7 @@ static const ldg_strategy table[] = {
   { "block", "strided loops around a block mover of fixed width", block_why_not, ldg_cost_block, block_prepare },
   { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches, or one by one, a page each", ldg_paced_why_not, ldg_paced_cost, paced_prepare },
   { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, ldg_ahead_cost, ahead_prepare },
-  { "late", "block or list, with strided addresses that come some cycles later, which suits some caches", late_why_not, late_cost, late_prepare },
+  { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches", late_why_not, late_cost, late_prepare },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },
   { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare },

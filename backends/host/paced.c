@@ -46,9 +46,23 @@ static int64_t sets_of(int64_t stride, int64_t few) {
   const int64_t sets = ldg_paced_sets(stride);
   return stride == 0 || sets > few ? 0 : sets;
 }
+/* Lines that are written a few bytes more or less than a power of two apart stay in few sets, too, for as many blocks as matter, of sixteen a set: 3 bytes, and 4 in all sets. */
+enum { DRIFT = 4 };
+static int64_t without_drift(int64_t stride, int64_t *drift) {
+  for (int64_t sets = 1; sets <= DRIFT; sets *= 2) {
+    const int64_t more = stride & (PAGE / sets - 1), less = PAGE / sets - more;
+    const int64_t near = more < less ? stride - more : stride + less;
+    *drift = ldg_min(more, less);
+    if (*drift < DRIFT && *drift * sets <= DRIFT && near) return near;
+  }
+  *drift = 0;
+  return stride;
+}
+static int64_t written_sets(int64_t block, int64_t stride, int64_t *drift) { return sets_of(without_drift(stride, drift), few_written(block)); }
 int64_t ldg_paced_read(int64_t block, int64_t stride) { return sets_of(stride, few_read(block)) * meet_by(LDG_MODEL_MEET); }
 int64_t ldg_paced_written(int64_t block, int64_t stride) {
-  return sets_of(stride, few_written(block)) * meet_by(LDG_MODEL_MEET_WRITTEN);
+  int64_t drift;
+  return written_sets(block, stride, &drift) * meet_by(LDG_MODEL_MEET_WRITTEN);
 }
 
 /* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; between blocks LDG_IDLE so many times, and stores to a
@@ -64,21 +78,25 @@ static double reach_of(const ldg_nest *n, int side) {
 
 /* Lines from memory take so long that as many as possible should be on their way; those of one set wait in any case. Of a cache that is indexed
  * by addresses a column has as large a part as its lines are of what lies between them: so what counts is how far it reaches. 8 bytes, 1 KiB
- * apart: by groups 0.65 of the time for a reach of 16 MiB, 1 for 32, 1.5 for 64 (Zen 4); 512 bytes apart 0.4 for 16 MiB, 1 for 64 (Zen 5). */
+ * apart: by groups 0.65 of the time for a reach of 16 MiB, 1 for 32, 1.5 for 64 (Zen 4); 512 bytes apart 0.4 for 16 MiB, 1 for 64 (Zen 5). Those that drift have all of it. */
 static bool is_far(const ldg_nest *n, int side, int64_t sets) { return sets > 1 && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L3); }
 /* Where columns are written, stores to a near line between blocks may do better than groups: the store queue, of some hundred, then has so many fewer lines of one set
  * on their way (8 bytes, 4096 blocks, ns each at once, by groups, and so: 512 bytes apart 2.7, 1.1, 0.85; 1 KiB 3.6, 2.3, 1.2; 2 KiB 6.9, 2.8, 1.6; 4 KiB 6.9, 5.1, 2.8; 100
  * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). */
-enum { STORES = 16 }; /* for a block of one set, its own among them */
+enum { STORES = 16 }; /* for a block of one set, its own among them; fewer where that drifts (8 bytes, 8192 blocks at once, and so: 4097 B apart 6.2 and 2.75, 4099 3.1 and 2.5, 2049 3.8 and
+                       * 1.3, 2050 1.9 and 1.2, 1025 1.7 and 0.85) */
 int64_t ldg_paced_stores(int64_t block, int64_t stride) {
-  return ldg_paced_written(block, stride) ? STORES / sets_of(stride, few_written(block)) - 1 : 0;
+  int64_t drift;
+  const int64_t sets = written_sets(block, stride, &drift);
+  return sets && meet_by(LDG_MODEL_MEET_WRITTEN) ? ldg_max(1, DRIFT * STORES / (DRIFT * sets + drift) - 1) : 0;
 }
 static flank by_groups(const ldg_nest *n, int side) {
   const int64_t stride = stride_of(&n->dim[0], side);
-  const int64_t sets = sets_of(stride, side == LDG_MODEL_READ ? few_read(n->block) : few_written(n->block));
+  int64_t drift = 0;
+  const int64_t sets = side == LDG_MODEL_READ ? sets_of(stride, few_read(n->block)) : written_sets(n->block, stride, &drift);
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
   const int64_t stores = side == LDG_MODEL_WRITE ? ldg_paced_stores(n->block, stride) : 0;
-  return group ? (flank){ .sets = sets, .group = group, .stores = (int32_t)stores, .far = is_far(n, side, sets) } : (flank){ 0 };
+  return group ? (flank){ .sets = sets, .group = group, .stores = (int32_t)stores, .far = !drift && is_far(n, side, sets) } : (flank){ 0 };
 }
 
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
@@ -109,12 +127,12 @@ static flank far_written(const ldg_nest *n) {
   return (flank){ .sets = SETS_MOST, .idle = stores ? 0 : FAR_IDLE, .stores = stores, .guess = true };
 }
 
-/* Blocks that have a page each: what foresees lines goes by instructions, and of eight loads each sees an eighth of the column, so one for all is better; what is written gains
- * by a near store, too (4 bytes, 16396 bytes apart: read 1.9 ns a block and so 1.7, written 2.6 and 2.45). */
+/* Blocks that have a page each: what is written gains by a near store, too (4 bytes, 16396 bytes apart: 2.6 ns a block, 2.45 so). What is read is only worth going
+ * one by one, as late columns do. */
 static flank by_pages(const ldg_nest *n, int side) {
   const int64_t stride = stride_of(&n->dim[0], side);
   const bool is_many = n->block <= LINE && (stride >= PAGE || stride <= -PAGE) && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
-  return is_many && sets_by(LDG_MODEL_SETS_APART) ? (flank){ .sets = SETS_MOST, .stores = side == LDG_MODEL_WRITE, .guess = true } : (flank){ 0 };
+  return side == LDG_MODEL_WRITE && is_many && sets_by(LDG_MODEL_SETS_APART) ? (flank){ .sets = SETS_MOST, .stores = 1, .guess = true } : (flank){ 0 };
 }
 
 /* Rows of some lines that are written to at most four sets have such stores, too: as many for each line (128 B, 2 KiB apart 4.8 ns a row at once, 1.9 so; 4 KiB apart 9.3 and 2.9;
