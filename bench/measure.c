@@ -149,7 +149,8 @@ static void shuffle_lanes(lanes *all, uint64_t *seed) {
   }
 }
 
-static void sample(sampler *s, lane *l) {
+static void sample(sampler *s, lane *l, int i) {
+  if (s->places) s->next = i % s->copies;
   if (take(s, l, &l->ns[l->got])) l->got++;
   else l->wanted = l->got = 0;
 }
@@ -160,7 +161,7 @@ static void sample_all(sampler *s, lanes *all, int samples) {
   for (int i = 0; i < samples; i++) {
     shuffle_lanes(all, &seed);
     for (int j = 0; j < all->n; j++)
-      if (due(all->turn[j], i, samples)) sample(s, all->turn[j]);
+      if (due(all->turn[j], i, samples)) sample(s, all->turn[j], i);
   }
   for (int j = 0; j < all->n; j++) *all->list[j].out = sampler_stats(all->list[j].ns, all->list[j].got);
 }
@@ -188,6 +189,7 @@ bool measure_problem(const problem *p, const measure_options *o, peers *rivals, 
   if (o->floor || o->cold) row->lines = floor_lines(p, FLOOR_LINE);
   if (!sampler_size(&s, o->cold, row->lines * FLOOR_LINE, 1)) return snprintf(why, cap, "needs more memory than there is"), false;
   const double traffic_ns = o->floor ? floor_traffic_ns(&s, row->lines, samples) : 0;
+  if (!o->cold) sampler_vary(&s);
   if (lading_type_commit(p->type) != LADING_OK || !sampler_open(&s, true)) return snprintf(why, cap, "its memory cannot be mapped"), false;
   open_peers(&s, rivals, row);
   choose_lanes(&s, &all, rivals, row);

@@ -184,7 +184,7 @@ void peers_stop(peers *all) {
 
 /* ---- one problem -------------------------------------------------------------------------------------------------- */
 
-/* open COPIES LARGE SEGMENT MIN_NS PROBLEM: the line again, without the hand loop and what the suite says of it */
+/* open COPIES PLACES LARGE SEGMENT MIN_NS PROBLEM: the line again, without the hand loop and what the suite says of it */
 static bool send_problem(peer *r, const sampler *s, char reply[REPLY_MAX]) {
   const problem *p = s->p;
   char array[40] = "", *type = NULL;
@@ -192,7 +192,7 @@ static bool send_problem(peer *r, const sampler *s, char reply[REPLY_MAX]) {
   if (asprintf(&type, "%s", p->type_text) < 0) return false;
   for (char *c = type; *c; c++)
     if (*c == '\n') *c = ' ';
-  bool ok = ask(r, reply, "open %d %d %" PRId64 " %.0f x | %" PRId64 " | - | %s | origin=%" PRId64 " shift=%" PRId64 " %s\n", s->copies, s->large, s->segment,
+  bool ok = ask(r, reply, "open %d %d %d %" PRId64 " %.0f x | %" PRId64 " | - | %s | origin=%" PRId64 " shift=%" PRId64 " %s\n", s->copies, s->places, s->large, s->segment,
                 s->min_ns, p->count, type, p->origin, p->shift, array);
   free(type);
   return ok;

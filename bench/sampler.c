@@ -52,9 +52,16 @@ bool sampler_size(sampler *s, int64_t cold, int64_t touched, int sharers) {
   return true;
 }
 
-/* Each copy starts `shift` bytes after the start of a page. */
-static bool open_places(sampler *s, place_file *in, place *at, int64_t lo, int64_t hi, int64_t shift, int64_t *step) {
-  *step = (hi - lo + shift + PLACE_PAGE - 1) & -PLACE_PAGE;
+enum { PLACES = 16, SMALL = 128 << 10, LINES_ON = 5, ARRAY_LINES_ON = 7 }; /* odd, so that all lines of a page have their turn */
+void sampler_vary(sampler *s) {
+  const problem *p = s->p;
+  if (s->copies > 1 || p->hi - p->lo > SMALL || p->size > SMALL) return;
+  s->copies = PLACES, s->places = true;
+}
+
+/* Each copy starts `shift` bytes after the start of a page, or so many lines further in its page than the one before. */
+static bool open_places(sampler *s, place_file *in, place *at, int64_t lo, int64_t hi, int64_t shift, int64_t lines, int64_t *step) {
+  *step = ((hi - lo + shift + PLACE_PAGE - 1) & -PLACE_PAGE) + (s->places ? 64 * lines : 0);
   return place_open_in(at, lo, hi + (s->copies - 1) * *step, shift, s->large ? PLACE_LARGE : 0, s->shared ? in : NULL);
 }
 
@@ -63,9 +70,9 @@ static bool map_copies(sampler *s, bool with_other) {
   const problem *p = s->p;
   place_file in = { .fd = s->shared };
   int64_t mem = 0, packed = 0, other = 0;
-  if (!open_places(s, &in, &s->packed, 0, p->size, PACKED_SHIFT, &packed)) return false;
-  if (p->type && !open_places(s, &in, &s->mem, p->lo, p->hi, p->shift, &mem)) return false;
-  if (with_other && !open_places(s, &in, &s->other, 0, p->size, 0, &other)) return false;
+  if (!open_places(s, &in, &s->packed, 0, p->size, PACKED_SHIFT, LINES_ON, &packed)) return false;
+  if (p->type && !open_places(s, &in, &s->mem, p->lo, p->hi, p->shift, ARRAY_LINES_ON, &mem)) return false;
+  if (with_other && !open_places(s, &in, &s->other, 0, p->size, 0, LINES_ON, &other)) return false;
   for (int i = 0; i < s->copies; i++)
     s->copy[i] = (copy){ p->type ? s->mem.base + i * mem : NULL, s->packed.base + i * packed, with_other ? s->other.base + i * other : NULL };
   return true;
@@ -107,7 +114,7 @@ static double timed(sampler *s, batch *run, int64_t reps) {
  * the others put into the caches. One call is not enough: a last cache that keeps what was used often gives way only by and by. */
 #define WARM_NS 2e6
 double sampler_time(sampler *s, batch *run, int64_t reps) {
-  if (s->copies == 1)
+  if (s->copies == 1 || s->places)
     for (const double start = now_ns(); now_ns() - start < WARM_NS;) run(s, 1 + reps / 8);
   return timed(s, run, reps) / (double)reps;
 }

@@ -17,6 +17,7 @@ typedef struct sampler {
   int64_t segment;   /* move in ranges of this many bytes; 0: whole */
   double min_ns;     /* a sample repeats the call until it lasts this long */
   int copies, next;  /* calls go round among the copies, each way from where the one before it stopped */
+  bool places;       /* calls stay with copy `next`, and each copy starts at another place of its pages */
   copy *copy;
   bool large;        /* they are in large pages */
   int shared;        /* the file that they are in, for helpers to map them, too; 0: memory of its own */
@@ -33,6 +34,9 @@ typedef struct timing { double ns, q1, q3; } timing; /* per call: median and qua
  * if one call touches `touched`, as far as memory allows with `sharers` that do the same, and in which pages. false when not even one
  * fits. */
 bool sampler_size(sampler *s, int64_t cold, int64_t touched, int sharers);
+/* A warm problem of up to 128 KiB gets as many copies as its samples are to go round, at other places: what a small call takes depends on what lies
+ * in the same place of a page as its bytes, and one place, or where a process happens to have its types, would decide who wins. */
+void sampler_vary(sampler *s);
 /* Maps and, but for a guest, fills s->copies buffers of s->p; without a type only the packed ones. false when there is no memory. */
 bool sampler_open(sampler *s, bool with_other);
 void sampler_close(sampler *s);
@@ -44,7 +48,7 @@ void sampler_take_least(void);                                /* from now on .ns
 
 static inline const copy *sampler_turn(sampler *s) {
   const copy *c = &s->copy[s->next];
-  s->next = s->next + 1 < s->copies ? s->next + 1 : 0;
+  if (!s->places) s->next = s->next + 1 < s->copies ? s->next + 1 : 0;
   __asm__ volatile("" ::: "memory"); /* every repetition moves its bytes */
   return c;
 }

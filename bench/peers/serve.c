@@ -115,9 +115,9 @@ static bool open_type(server *v) {
 }
 
 static bool open_problem(server *v, const char *request) {
-  int large, at = 0;
-  if (sscanf(request, "%d %d %" SCNd64 " %lf %n", &v->s.copies, &large, &v->s.segment, &v->s.min_ns, &at) != 4) return false;
-  v->s.large = large != 0;
+  int places, large, at = 0;
+  if (sscanf(request, "%d %d %d %" SCNd64 " %lf %n", &v->s.copies, &places, &large, &v->s.segment, &v->s.min_ns, &at) != 5) return false;
+  v->s.places = places != 0, v->s.large = large != 0;
   v->s.shared = v->memory;
   v->s.guest = true;
   if (!problem_read(&v->p, request + at, v->why, sizeof v->why) || !problem_open(&v->p, v->why, sizeof v->why)) return false;
