@@ -189,7 +189,7 @@ bool measure_problem(const problem *p, const measure_options *o, peers *rivals, 
   if (o->floor || o->cold) row->lines = floor_lines(p, FLOOR_LINE);
   if (!sampler_size(&s, o->cold, row->lines * FLOOR_LINE, 1)) return snprintf(why, cap, "needs more memory than there is"), false;
   const double traffic_ns = o->floor ? floor_traffic_ns(&s, row->lines, samples) : 0;
-  if (!o->cold) sampler_vary(&s);
+  if (!o->cold) sampler_vary(&s, samples);
   if (lading_type_commit(p->type) != LADING_OK || !sampler_open(&s, true)) return snprintf(why, cap, "its memory cannot be mapped"), false;
   open_peers(&s, rivals, row);
   choose_lanes(&s, &all, rivals, row);

@@ -52,11 +52,13 @@ bool sampler_size(sampler *s, int64_t cold, int64_t touched, int sharers) {
   return true;
 }
 
-enum { PLACES = 16, SMALL = 128 << 10, LINES_ON = 5, ARRAY_LINES_ON = 7 }; /* odd, so that all lines of a page have their turn */
-void sampler_vary(sampler *s) {
+/* Lines of a page from a copy to the next one. The packed buffer goes 3 lines further from both others each time: once round a page by 21 copies. */
+enum { PLACES = 64, SMALL = 128 << 10, PACKED_ON = 5, ARRAY_ON = 8, OTHER_ON = 2 };
+void sampler_vary(sampler *s, int samples) {
   const problem *p = s->p;
   if (s->copies > 1 || p->hi - p->lo > SMALL || p->size > SMALL) return;
-  s->copies = PLACES, s->places = true;
+  s->copies = (int)ldg_min(samples, PLACES), s->places = true;
+  s->large = false; /* as one of them would be */
 }
 
 /* Each copy starts `shift` bytes after the start of a page, or so many lines further in its page than the one before. */
@@ -70,9 +72,9 @@ static bool map_copies(sampler *s, bool with_other) {
   const problem *p = s->p;
   place_file in = { .fd = s->shared };
   int64_t mem = 0, packed = 0, other = 0;
-  if (!open_places(s, &in, &s->packed, 0, p->size, PACKED_SHIFT, LINES_ON, &packed)) return false;
-  if (p->type && !open_places(s, &in, &s->mem, p->lo, p->hi, p->shift, ARRAY_LINES_ON, &mem)) return false;
-  if (with_other && !open_places(s, &in, &s->other, 0, p->size, 0, LINES_ON, &other)) return false;
+  if (!open_places(s, &in, &s->packed, 0, p->size, PACKED_SHIFT, PACKED_ON, &packed)) return false;
+  if (p->type && !open_places(s, &in, &s->mem, p->lo, p->hi, p->shift, ARRAY_ON, &mem)) return false;
+  if (with_other && !open_places(s, &in, &s->other, 0, p->size, 0, OTHER_ON, &other)) return false;
   for (int i = 0; i < s->copies; i++)
     s->copy[i] = (copy){ p->type ? s->mem.base + i * mem : NULL, s->packed.base + i * packed, with_other ? s->other.base + i * other : NULL };
   return true;

@@ -13,8 +13,10 @@ INLINE char *to(const ldg_way *w, const char *mem, const char *packed) {
 
 #define MOVES(w) __builtin_expect(!(w)->op, 1) /* rather than reduces */
 
-INLINE void leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
-  if (MOVES(w)) ldg_plan_bytes->run(ldg_plan_bytes, from(w, mem, packed), to(w, mem, packed), 0, n);
+/* n bytes of a run of so many. */
+INLINE void leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n, int64_t run) {
+  const ldg_job *j = run < LDG_PLAN_LONG ? ldg_plan_bytes : ldg_plan_part;
+  if (MOVES(w)) j->run(j, from(w, mem, packed), to(w, mem, packed), 0, n);
   else w->op->dense(from(w, mem, packed), to(w, mem, packed), n / w->op->size);
 }
 
@@ -58,7 +60,7 @@ INLINE int whole(const ldg_step *s, const ldg_way *w, const char *mem, const cha
 
 /* Whether there are no steps to go down to. Then the bytes were moved. */
 INLINE bool bottom(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  if (!s || s->rep->kind == LDG_BYTES) return leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo), true;
+  if (!s || s->rep->kind == LDG_BYTES) return leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo, s ? s->rep->size : 0), true;
   return s->thin ? ldg_tree_walk(s->rep, w->dir, mem, packed, lo, hi), true : false;
 }
 
@@ -119,9 +121,12 @@ static int item_by_item(const ldg_plan *p, const ldg_way *w, const char *mem, co
   return LADING_OK;
 }
 
+static bool are_one_run(const ldg_plan *p) { return p->one.rep->kind == LDG_BYTES && p->extent == p->size; }
+
 /* More than one item. */
 static __attribute__((noinline)) int items(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   if (w->dir == LDG_UNPACK && count > p->distinct && p->distinct > 1) return item_by_item(p, w, mem, packed, lo, hi);
+  if (are_one_run(p)) return leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo, count * p->size), LADING_OK;
   return range(&p->many, w, mem, packed, lo, hi);
 }
 

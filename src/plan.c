@@ -262,9 +262,12 @@ static uint64_t next_serial(void) {
   return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 }
 
-static ldg_job bytes_job;
-const ldg_job *const ldg_plan_bytes = &bytes_job;
-static void make_bytes(void) { ldg_plan_nest(&bytes_job, &(ldg_nest){ .block = 1, .nd = 1, .dim = { { INT64_MAX, 1, 1 } } }, "memcpy", NULL); }
+static ldg_job bytes_job, part_job;
+const ldg_job *const ldg_plan_bytes = &bytes_job, *const ldg_plan_part = &part_job;
+static void make_bytes(void) {
+  ldg_plan_nest(&bytes_job, &(ldg_nest){ .block = 1, .nd = 1, .dim = { { INT64_MAX, 1, 1 } } }, "memcpy", NULL);
+  ldg_plan_nest(&part_job, &(ldg_nest){ .block = 1, .nd = 1, .part = true, .dim = { { LDG_PLAN_LONG, 1, 1 } } }, "memcpy", NULL);
+}
 
 static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan **out) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;

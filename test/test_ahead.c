@@ -207,13 +207,15 @@ START_TEST(slow_later) {
 }
 END_TEST
 
-/* Asking that gains next to nothing is left alone, however often it is timed. */
+/* Asking that gains next to nothing is left alone, however often it is timed. Whatever else the machine does may decide one trial, but not each of five. */
 START_TEST(plain_stays) {
-  ldg_job j;
   if (ldg_cpu_ticks() == 0) return;
-  prepare_column(&j, 1000);
-  spins[0] = 4000; spins[1] = 3960;
-  call(&j, 4000, 1000);
+  for (int turn = 0; turn < 5 && took[0] <= 2000; turn++) {
+    ldg_job j;
+    prepare_column(&j, 1000);
+    spins[0] = 4000; spins[1] = 3960;
+    call(&j, 4000, 1000);
+  }
   ck_assert_int_gt(took[0], 2000);
 }
 END_TEST

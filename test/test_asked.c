@@ -64,4 +64,13 @@ START_TEST(runs_that_are_written) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, lines_that_are_written, runs_that_are_written); }
+/* Which columns have late addresses: neither those whose lines go on from line to line, nor narrow ones that have a page each. */
+START_TEST(columns_that_wait) {
+  static const struct { int64_t stride, block; bool waits; } columns[] = {
+    { 127, 8, false }, { 128, 8, true }, { -127, 8, false }, { -128, 8, true }, { 4095, 8, true }, { 4096, 8, false }, { -4095, 4, true }, { -4096, 4, false }, { 4096, 9, true }, { -40880, 40, true },
+    { 0, 8, false }, { INT64_MIN, 8, false }, { INT64_MIN + 1, 40, true }, { INT64_MAX, 40, true } };
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) ck_assert_int_eq(ldg_may_wait(columns[i].stride, columns[i].block), columns[i].waits);
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, columns_that_wait, lines_that_are_written, runs_that_are_written); }

@@ -70,10 +70,12 @@ static int64_t libc_of(const ldg_nest *n) {
   return bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1) ? ldg_min(run, row) : run;
 }
 static bool to_aligned(void) { return ldg_model_count(LDG_MODEL_ALIGN) != 0; }
+enum { PIECE_LIBC = 4096 }; /* bytes: parts of a run of which most is elsewhere (8 KiB of 32 KiB 95 GB/s, so 155; of 64 to 128 KiB 98, so 115; 2 KiB of them 98, so 80; Zen 5) */
 /* What the first cache holds takes longer when it is asked for. */
 static void memcpy_prepare(ldg_job *j) {
   const int64_t written = ldg_model_count(LDG_MODEL_WRITTEN);
   ldg_long *l = long_of(j);
+  if (j->nest.part) l->libc = ldg_max(libc_of(&j->nest), ldg_min(l->libc, PIECE_LIBC));
   l->each = written ? (int64_t)ldg_model_footprint(LDG_MODEL_L1) : INT64_MAX, l->ahead = 64 * written;
   j->run = kernels()->dense[to_aligned() ? LDG_ALIGNED : LDG_AS_IS];
 }
@@ -361,7 +363,7 @@ static const ldg_strategy table[] = {
   { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare },
   { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare },
   { "block", "strided loops around a block mover of fixed width", block_why_not, ldg_cost_block, block_prepare },
-  { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches, or one by one, a page each", ldg_paced_why_not, ldg_paced_cost, paced_prepare },
+  { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches, or are written to a page each", ldg_paced_why_not, ldg_paced_cost, paced_prepare },
   { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, ldg_ahead_cost, ahead_prepare },
   { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches", late_why_not, late_cost, late_prepare },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },

@@ -147,8 +147,11 @@ LDG_INLINE int64_t ldg_await(const char *at) {
   return x >> 8;
 }
 
-/* Whether columns gain by that: not those whose lines go on from line to line, nor those that have a page for each. */
-LDG_INLINE bool ldg_may_wait(int64_t stride) { return (stride >= 128 && stride < 4096) || (stride <= -128 && stride > -4096); }
+/* Whether columns of b bytes gain by that: not those whose lines go on from line to line, nor narrow ones that have a page for each. */
+LDG_INLINE bool ldg_may_wait(int64_t stride, int64_t b) {
+  const int64_t most = b > 8 ? INT64_MAX : 4095;
+  return (stride >= 128 && stride <= most) || (stride <= -128 && stride >= -most);
+}
 
 /* Some of a processor's slots, in which it does nothing. */
 #define LDG_IDLE() __asm__ volatile("nop\n\tnop\n\tnop\n\tnop")

@@ -46,14 +46,15 @@ static int64_t sets_of(int64_t stride, int64_t few) {
   const int64_t sets = ldg_paced_sets(stride);
   return stride == 0 || sets > few ? 0 : sets;
 }
-/* Lines that are written a few bytes more or less than a power of two apart stay in few sets, too, for as many blocks as matter, of sixteen a set: 3 bytes, and 4 in all sets. */
+/* Lines that are written a few bytes more or less than a power of two apart stay in few sets, too, for as many blocks as matter, of sixteen a set: up to 3 bytes, of two sets 2, of four 1. */
 enum { DRIFT = 4 };
 static int64_t without_drift(int64_t stride, int64_t *drift) {
   for (int64_t sets = 1; sets <= DRIFT; sets *= 2) {
     const int64_t more = stride & (PAGE / sets - 1), less = PAGE / sets - more;
-    const int64_t near = more < less ? stride - more : stride + less;
     *drift = ldg_min(more, less);
-    if (*drift < DRIFT && *drift * sets <= DRIFT && near) return near;
+    if (*drift >= DRIFT || *drift * sets > DRIFT || stride > INT64_MAX - DRIFT) continue;
+    const int64_t near = more < less ? stride - more : stride + less;
+    if (near) return near;
   }
   *drift = 0;
   return stride;
@@ -78,8 +79,16 @@ static double reach_of(const ldg_nest *n, int side) {
 
 /* Lines from memory take so long that as many as possible should be on their way; those of one set wait in any case. Of a cache that is indexed
  * by addresses a column has as large a part as its lines are of what lies between them: so what counts is how far it reaches. 8 bytes, 1 KiB
- * apart: by groups 0.65 of the time for a reach of 16 MiB, 1 for 32, 1.5 for 64 (Zen 4); 512 bytes apart 0.4 for 16 MiB, 1 for 64 (Zen 5). Those that drift have all of it. */
-static bool is_far(const ldg_nest *n, int side, int64_t sets) { return sets > 1 && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L3); }
+ * apart: by groups 0.65 of the time for a reach of 16 MiB, 1 for 32, 1.5 for 64 (Zen 4); 512 bytes apart 0.4 for 16 MiB, 1 for 64 (Zen 5). Those that drift have all of it (2049 bytes apart, reaching over 80 MB, by stores 0.44). */
+static double lines_of(const ldg_nest *n, int side) {
+  double lines = 1;
+  for (int k = 0; k < n->nd; k++)
+    if (fabs((double)stride_of(&n->dim[k], side)) >= LINE) lines *= (double)n->dim[k].n;
+  return lines;
+}
+static bool is_far(const ldg_nest *n, int side, int64_t sets, bool drifts) {
+  return sets > 1 && (drifts ? LINE * lines_of(n, side) : reach_of(n, side)) > ldg_model_footprint(LDG_MODEL_L3);
+}
 /* Where columns are written, stores to a near line between blocks may do better than groups: the store queue, of some hundred, then has so many fewer lines of one set
  * on their way (8 bytes, 4096 blocks, ns each at once, by groups, and so: 512 bytes apart 2.7, 1.1, 0.85; 1 KiB 3.6, 2.3, 1.2; 2 KiB 6.9, 2.8, 1.6; 4 KiB 6.9, 5.1, 2.8; 100
  * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). */
@@ -96,7 +105,7 @@ static flank by_groups(const ldg_nest *n, int side) {
   const int64_t sets = side == LDG_MODEL_READ ? sets_of(stride, few_read(n->block)) : written_sets(n->block, stride, &drift);
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
   const int64_t stores = side == LDG_MODEL_WRITE ? ldg_paced_stores(n->block, stride) : 0;
-  return group ? (flank){ .sets = sets, .group = group, .stores = (int32_t)stores, .far = !drift && is_far(n, side, sets) } : (flank){ 0 };
+  return group ? (flank){ .sets = sets, .group = group, .stores = (int32_t)stores, .far = is_far(n, side, sets, drift != 0) } : (flank){ 0 };
 }
 
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
@@ -106,7 +115,7 @@ static flank by_groups(const ldg_nest *n, int side) {
 static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LINE && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   const int64_t sets = is_more ? sets_of(stride_of(&n->dim[0], side), sets_by(LDG_MODEL_SETS_APART)) : 0;
-  return (flank){ .sets = sets, .idle = sets == 1 ? 9 : sets == 2 ? 2 : sets ? 1 : 0, .far = is_far(n, side, sets) };
+  return (flank){ .sets = sets, .idle = sets == 1 ? 9 : sets == 2 ? 2 : sets ? 1 : 0, .far = is_far(n, side, sets, false) };
 }
 
 /* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
@@ -115,10 +124,7 @@ static flank kept_apart(const ldg_nest *n, int side) {
 enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16 };
 static bool is_far_written(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
-  double lines = 1;
-  for (int k = 0; k < n->nd; k++)
-    if (fabs((double)n->dim[k].dst) >= LINE) lines *= (double)n->dim[k].n;
-  return sets_by(LDG_MODEL_SETS_APART) && (stride >= FAR_STRIDE || stride <= -FAR_STRIDE) && LINE * lines > ldg_model_footprint(LDG_MODEL_L2) &&
+  return sets_by(LDG_MODEL_SETS_APART) && (stride >= FAR_STRIDE || stride <= -FAR_STRIDE) && LINE * lines_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L2) &&
          reach_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
 }
 static flank far_written(const ldg_nest *n) {
@@ -129,10 +135,10 @@ static flank far_written(const ldg_nest *n) {
 
 /* Blocks that have a page each: what is written gains by a near store, too (4 bytes, 16396 bytes apart: 2.6 ns a block, 2.45 so). What is read is only worth going
  * one by one, as late columns do. */
-static flank by_pages(const ldg_nest *n, int side) {
-  const int64_t stride = stride_of(&n->dim[0], side);
-  const bool is_many = n->block <= LINE && (stride >= PAGE || stride <= -PAGE) && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
-  return side == LDG_MODEL_WRITE && is_many && sets_by(LDG_MODEL_SETS_APART) ? (flank){ .sets = SETS_MOST, .stores = 1, .guess = true } : (flank){ 0 };
+static flank written_by_pages(const ldg_nest *n) {
+  const int64_t stride = n->dim[0].dst;
+  const bool is_many = n->block <= LINE && (stride >= PAGE || stride <= -PAGE) && reach_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L2);
+  return is_many && sets_by(LDG_MODEL_SETS_APART) ? (flank){ .sets = SETS_MOST, .stores = 1, .guess = true } : (flank){ 0 };
 }
 
 /* Rows of some lines that are written to at most four sets have such stores, too: as many for each line (128 B, 2 KiB apart 4.8 ns a row at once, 1.9 so; 4 KiB apart 9.3 and 2.9;
@@ -148,11 +154,11 @@ static flank by_rows(const ldg_nest *n, int side) {
 
 static flank flank_of(const ldg_nest *n, int side) {
   if (n->block > LINE) return by_rows(n, side);
-  const flank groups = by_groups(n, side), apart = kept_apart(n, side), pages = by_pages(n, side);
-  if (side == LDG_MODEL_READ) return apart.sets ? apart : groups.group ? groups : pages; /* what is read gains more apart */
+  const flank groups = by_groups(n, side), apart = kept_apart(n, side);
+  if (side == LDG_MODEL_READ) return apart.sets ? apart : groups; /* what is read gains more apart */
   if (groups.group && !groups.far) return groups;
   const flank far = far_written(n);
-  return far.sets ? far : groups.group ? groups : apart.sets ? apart : pages;
+  return far.sets ? far : groups.group ? groups : apart.sets ? apart : written_by_pages(n);
 }
 
 /* Blocks in a group, of both sides; 0: none is waited for. */
@@ -163,7 +169,7 @@ static bool is_only_guessed(flank r, flank w) { return (!r.sets || r.guess) && (
 const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
   const flank r = flank_of(n, LDG_MODEL_READ), w = flank_of(n, LDG_MODEL_WRITE);
-  if (!r.sets && !w.sets) return "its lines neither meet in few sets of the cache nor have a page each, or this machine does not mind";
+  if (!r.sets && !w.sets) return "its lines neither meet in few sets of the cache nor are written to a page each, or this machine does not mind";
   const int64_t group = group_of(r, w), held = (group ? WAYS : 2 * WAYS) * ldg_max(r.sets, w.sets); /* by the first cache, or the second */
   if (n->dim[0].n < 4 * group || n->dim[0].n <= held) return "there are few blocks";
   return r.far || w.far ? "its lines come from memory" : NULL;

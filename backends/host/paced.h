@@ -1,4 +1,4 @@
-/* paced: columns whose lines meet in few sets of a cache, a few at a time, or further apart in time; and those with a page for each block. */
+/* paced: columns whose lines meet in few sets of a cache, a few at a time, or further apart in time; and those that are written to a page for each block. */
 #ifndef LDG_HOST_PACED_H
 #define LDG_HOST_PACED_H
 

@@ -1,6 +1,6 @@
 /* serve: a peer's helper. Works in lbench's memory, which is its descriptor 3, and answers lines on its standard input, a socket:
  *   (start)                                   hello RANGES VERSION
- *   open COPIES LARGE SEGMENT MIN_NS PROBLEM  ok, or: no WHY
+ *   open COPIES PLACES LARGE SEGMENT MIN_NS PROBLEM  ok, or: no WHY
  *   reps DIR FIRST                            REPETITIONS NEXT
  *   time DIR REPETITIONS FIRST                NANOSECONDS a call, NEXT
  *   close                                     ok
