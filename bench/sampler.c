@@ -53,7 +53,7 @@ bool sampler_size(sampler *s, int64_t cold, int64_t touched, int sharers) {
 }
 
 /* Lines of a page from a copy to the next one. The packed buffer goes 3 lines further from both others each time: once round a page by 21 copies. */
-enum { PLACES = 64, SMALL = 128 << 10, PACKED_ON = 5, ARRAY_ON = 8, OTHER_ON = 2 };
+enum { PLACES = 64, SMALL = 128 << 10, PACKED_ON = 5, ARRAY_ON = 2, OTHER_ON = 8 };
 void sampler_vary(sampler *s, int samples) {
   const problem *p = s->p;
   if (s->copies > 1 || p->hi - p->lo > SMALL || p->size > SMALL) return;

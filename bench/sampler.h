@@ -34,7 +34,7 @@ typedef struct timing { double ns, q1, q3; } timing; /* per call: median and qua
  * if one call touches `touched`, as far as memory allows with `sharers` that do the same, and in which pages. false when not even one
  * fits. */
 bool sampler_size(sampler *s, int64_t cold, int64_t touched, int sharers);
-/* A warm problem of up to 128 KiB gets a copy for each sample, at other places of their pages: what a small call takes depends on what lies
+/* A warm problem of up to 128 KiB gets a copy for each sample, and at most 64, at other places of their pages: what a small call takes depends on what lies
  * in the same place of a page as its bytes, and one place, or where a process happens to have its types, would decide who wins. */
 void sampler_vary(sampler *s, int samples);
 /* Maps and, but for a guest, fills s->copies buffers of s->p; without a type only the packed ones. false when there is no memory. */

@@ -155,6 +155,34 @@ START_TEST(long_blocks) {
 }
 END_TEST
 
+/* Parts of a run of one item, or of many items, that is long enough for them to go another way than whole messages of their length. */
+static int64_t libc_of_runs(bool part) {
+  ldg_job j;
+  int64_t libc;
+  ldg_plan_nest(&j, &(ldg_nest){ .block = 1, .nd = 1, .part = part, .dim = { { LDG_PLAN_LONG, 1, 1 } } }, "memcpy", NULL);
+  return memcpy(&libc, j.own, sizeof libc), libc; /* what long runs go by begins with that */
+}
+START_TEST(parts_of_long_runs) {
+  static const struct { int64_t libc, rows, part; } numbers[] = { { 1 << 20, 512, 4096 }, { 1 << 20, 9000, 9000 }, { 1 << 20, INT64_MAX, 1 << 20 }, { 1000, 512, 1000 }, { INT64_MAX, 512, 4096 } };
+  rng r = rng_of(53);
+  ldg_model m = ldg_model_builtin();
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) { /* the last ones stay: in this process there was no plan before */
+    m.number[LDG_MODEL_LIBC] = numbers[i].libc, m.number[LDG_MODEL_LIBC_ROWS] = numbers[i].rows;
+    ldg_model_use(&m);
+    ck_assert_int_eq(libc_of_runs(true), numbers[i].part);
+    ck_assert_int_eq(libc_of_runs(false), numbers[i].libc);
+  }
+  for (int i = 0; i < 12; i++) {
+    const int64_t block = rng_in(&r, 1, 3) * 8, all = LDG_PLAN_LONG + 4096 * (i % 4 - 1) + rng_in(&r, 0, 9);
+    sample *run = i % 3 ? s_contiguous(block / 8, s_elem(LADING_DOUBLE)) : s_contiguous(all, s_elem(LADING_BYTE)); /* 0: one item */
+    if (i % 3 == 2) run = s_hindexed_block(1, 1, (int64_t[]){ rng_in(&r, 1, 99) }, run); /* it starts elsewhere */
+    check_moves(run, i % 3 ? all / block : 1, &r);
+    sample_free(run);
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* Narrow blocks out of strided or listed places, stored one by one or put together in registers, as the model says. */
 START_TEST(narrow_blocks) {
   rng r = rng_of(37);
@@ -533,6 +561,6 @@ START_TEST(round_trip_in_fragments) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, parts_of_long_runs, narrow_blocks, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
                     copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, copy_between_lengths, copy_between_far_lengths, bigger_streams, entries_are_found, far_entries_are_found, copy_part_by_part, round_trip_in_fragments);
 }

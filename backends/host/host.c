@@ -75,7 +75,7 @@ enum { PIECE_LIBC = 4096 }; /* bytes: parts of a run of which most is elsewhere 
 static void memcpy_prepare(ldg_job *j) {
   const int64_t written = ldg_model_count(LDG_MODEL_WRITTEN);
   ldg_long *l = long_of(j);
-  if (j->nest.part) l->libc = ldg_max(libc_of(&j->nest), ldg_min(l->libc, PIECE_LIBC));
+  if (j->nest.part) l->libc = ldg_min(l->libc, ldg_max(ldg_model_count(LDG_MODEL_LIBC_ROWS), PIECE_LIBC));
   l->each = written ? (int64_t)ldg_model_footprint(LDG_MODEL_L1) : INT64_MAX, l->ahead = 64 * written;
   j->run = kernels()->dense[to_aligned() ? LDG_ALIGNED : LDG_AS_IS];
 }
