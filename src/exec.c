@@ -13,9 +13,11 @@ INLINE char *to(const ldg_way *w, const char *mem, const char *packed) {
 
 #define MOVES(w) __builtin_expect(!(w)->op, 1) /* rather than reduces */
 
-/* n bytes of a run of so many. */
+/* Are n bytes of a run of so many only some of a long one? */
+INLINE bool is_part(int64_t n, int64_t run) { return n < run && run >= LDG_PLAN_LONG; }
+
 INLINE int leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n, int64_t run) {
-  const ldg_job *j = run < LDG_PLAN_LONG || run == n ? ldg_plan_bytes : ldg_plan_part;
+  const ldg_job *j = is_part(n, run) ? ldg_plan_part : ldg_plan_bytes;
   if (MOVES(w)) return j->run(j, from(w, mem, packed), to(w, mem, packed), 0, n);
   return w->op->dense(from(w, mem, packed), to(w, mem, packed), n / w->op->size), LADING_OK;
 }
@@ -121,15 +123,12 @@ static int item_by_item(const ldg_plan *p, const ldg_way *w, const char *mem, co
   return LADING_OK;
 }
 
-/* Part of a long run that all of them are? */
-static bool is_part(const ldg_plan *p, int64_t count, int64_t n) {
-  return n < count * p->size && count * p->size >= LDG_PLAN_LONG && p->one.rep->kind == LDG_BYTES && p->extent == p->size;
-}
+static bool are_one_run(const ldg_plan *p) { return p->one.rep->kind == LDG_BYTES && p->extent == p->size; }
 
 /* More than one item. */
 static __attribute__((noinline)) int items(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   if (w->dir == LDG_UNPACK && count > p->distinct && p->distinct > 1) return item_by_item(p, w, mem, packed, lo, hi);
-  if (MOVES(w) && is_part(p, count, hi - lo)) return leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo, count * p->size);
+  if (MOVES(w) && is_part(hi - lo, count * p->size) && are_one_run(p)) return leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo, count * p->size);
   return range(&p->many, w, mem, packed, lo, hi);
 }
 
