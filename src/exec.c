@@ -13,11 +13,8 @@ INLINE char *to(const ldg_way *w, const char *mem, const char *packed) {
 
 #define MOVES(w) __builtin_expect(!(w)->op, 1) /* rather than reduces */
 
-/* Are n bytes of a run of so many only some of a long one? */
-INLINE bool is_part(int64_t n, int64_t run) { return n < run && run >= LDG_PLAN_LONG; }
-
-INLINE int leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n, int64_t run) {
-  const ldg_job *j = is_part(n, run) ? ldg_plan_part : ldg_plan_bytes;
+INLINE int leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
+  const ldg_job *j = w->part ? ldg_plan_part : ldg_plan_bytes;
   if (MOVES(w)) return j->run(j, from(w, mem, packed), to(w, mem, packed), 0, n);
   return w->op->dense(from(w, mem, packed), to(w, mem, packed), n / w->op->size), LADING_OK;
 }
@@ -62,7 +59,7 @@ INLINE int whole(const ldg_step *s, const ldg_way *w, const char *mem, const cha
 
 /* Whether there are no steps to go down to. Then the bytes were moved. */
 INLINE bool bottom(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  if (!s || s->rep->kind == LDG_BYTES) return leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo, s ? s->rep->size : 0), true;
+  if (!s || s->rep->kind == LDG_BYTES) return leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo), true;
   return s->thin ? ldg_tree_walk(s->rep, w->dir, mem, packed, lo, hi), true : false;
 }
 
@@ -128,9 +125,12 @@ static bool are_one_run(const ldg_plan *p) { return p->one.rep->kind == LDG_BYTE
 /* More than one item. */
 static __attribute__((noinline)) int items(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   if (w->dir == LDG_UNPACK && count > p->distinct && p->distinct > 1) return item_by_item(p, w, mem, packed, lo, hi);
-  if (MOVES(w) && is_part(hi - lo, count * p->size) && are_one_run(p)) return leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo, count * p->size);
+  if (MOVES(w) && w->part && are_one_run(p)) return leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo);
   return range(&p->many, w, mem, packed, lo, hi);
 }
+
+/* Is [lo, hi) only some of a message most of which is not in the first cache? */
+INLINE bool is_part(const ldg_plan *p, int64_t count, int64_t lo, int64_t hi) { return count * p->size >= LDG_PLAN_LONG && hi - lo < count * p->size; }
 
 INLINE int run(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   if (lo == hi) return LADING_OK;
@@ -139,18 +139,18 @@ INLINE int run(const ldg_plan *p, int64_t count, const ldg_way *w, const char *m
 }
 
 int ldg_exec_pack(const ldg_plan *p, int64_t count, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  static const ldg_way pack = { LDG_PACK, NULL };
-  return run(p, count, &pack, mem, packed, lo, hi);
+  static const ldg_way pack[] = { { .dir = LDG_PACK }, { .dir = LDG_PACK, .part = true } };
+  return run(p, count, &pack[is_part(p, count, lo, hi)], mem, packed, lo, hi);
 }
 
 int ldg_exec_unpack(const ldg_plan *p, int64_t count, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  static const ldg_way unpack = { LDG_UNPACK, NULL };
-  return run(p, count, &unpack, mem, packed, lo, hi);
+  static const ldg_way unpack[] = { { .dir = LDG_UNPACK }, { .dir = LDG_UNPACK, .part = true } };
+  return run(p, count, &unpack[is_part(p, count, lo, hi)], mem, packed, lo, hi);
 }
 
 /* Elements of one kind that no block splits are reduced by the plan, all others element by element. */
 static void reduce(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  const ldg_way w = { dir, ldg_exec_op_of(r) };
+  const ldg_way w = { .dir = dir, .op = ldg_exec_op_of(r) };
   if (w.op && !p->one.thin && ldg_plan_grain(p) % w.op->size == 0) run(p, count, &w, mem, packed, lo, hi);
   else ldg_exec_op_items(p, count, dir, r, mem, ldg_at(packed, -lo), lo, hi);
 }

@@ -37,7 +37,7 @@ static bool is_ragged(const ldg_nest *n, int64_t lo, int64_t hi) {
 
 /* False: the layouts have no nest in common, or none of whole elements. */
 static bool by_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, const ldg_op *op, int64_t lo, int64_t hi) {
-  const ldg_way w = { LDG_PACK, op };
+  const ldg_way w = { .dir = LDG_PACK, .op = op };
   ldg_nest n;
   int64_t so, to;
   if (!ldg_nest_common(src->rep, src->extent, dst->rep, dst->extent, hi, &n, &so, &to) || (op && n.block % op->size)) return false;

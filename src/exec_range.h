@@ -5,8 +5,8 @@
 #include "exec.h"
 
 /* What becomes of the bytes that meet: they are moved or, with an op, reduced: then no block of the step splits an element, and
- * there are steps all the way down (none is thin). */
-typedef struct ldg_way { int dir; const ldg_op *op; } ldg_way;
+ * there are steps all the way down (none is thin). `part`: of a long message, see ldg_plan_part. */
+typedef struct ldg_way { int dir; bool part; const ldg_op *op; } ldg_way;
 
 /* Bytes [lo, hi) of a step, 0 <= lo < hi; `mem` and `packed` are the places of its offset 0 on either side. The count of a
  * repeat is not looked at: the root of many items has none. */

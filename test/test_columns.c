@@ -14,7 +14,7 @@ START_TEST(columns_of_few_sets) {
   ldg_model m = ldg_model_builtin();
   int paced = 0;
   for (int i = 0; i < 96; i++) {
-    const int64_t stride = (INT64_C(512) << rng_in(&r, 0, 4)) * (rng_in(&r, 0, 3) ? rng_in(&r, 1, 3) : -1), n = rng_in(&r, 8, 90);
+    const int64_t stride = (INT64_C(512) << rng_in(&r, 0, 4)) * (rng_in(&r, 0, 3) ? rng_in(&r, 1, 3) : -1), n = rng_in(&r, 8, i % 4 ? 90 : 200);
     m.number[LDG_MODEL_MEET] = i % 8 ? rng_in(&r, 1, 3) : 0, m.number[LDG_MODEL_MEET_WRITTEN] = i % 7 ? rng_in(&r, 1, 3) : 0;
     m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 4 + rng_in(&r, 0, 1) * 4, m.number[LDG_MODEL_SETS_WHOLE] = rng_in(&r, 0, 8);
     m.number[LDG_MODEL_SETS_APART] = i % 3 ? 8 : 0, m.level[LDG_MODEL_L2] = 4096; /* those that go by no groups are kept apart */
@@ -46,7 +46,7 @@ static const ldg_strategy *strategy_of(const char *name) {
 /* Which columns go by groups: those of few sets that have blocks enough and come from a cache, whatever the numbers of a model file are. */
 START_TEST(columns_that_go_by_groups) {
   const ldg_nest
-    column = { .block = 8, .nd = 1, .dim = { { 64, 4096, 8 } } },
+    column = { .block = 8, .nd = 1, .dim = { { 128, 4096, 8 } } },
     written = { .block = 8, .nd = 1, .dim = { { 64, 8, -4096 } } },
     dense = { .block = 8, .nd = 1, .dim = { { 64, 72, 8 } } },
     few = { .block = 8, .nd = 1, .dim = { { 8, 4096, 8 } } },
@@ -203,6 +203,7 @@ START_TEST(first_calls_of_columns) {
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 1032 } } }), 3); /* written to memory */
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 1024 } } }), 3); /* too far for groups */
   ck_assert_int_eq(first_of((ldg_nest){ .block = 64, .nd = 1, .dim = { { many, 64, 1024 } } }), 3);
+  ck_assert_int_eq(first_of((ldg_nest){ .block = 40, .nd = 1, .dim = { { many, 40, 2048 } } }), 3);
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 4096 } } }), 2); /* of one set: they wait for each other in any case */
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 4096, 1032 } } }), 2); /* read beyond the second cache */
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 4096, 2048, 8 } } }), 2);
@@ -214,13 +215,14 @@ END_TEST
 /* Columns that are written to few sets: at once, by groups, by stores to a near line, and late, by turns; the fewer sets, the more such stores. */
 static int stores_seen;
 static int stores_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)s, (void)d, (void)i0, (void)n; return stores_seen = LDG_PACED(j)->stores, LADING_OK; }
-static int stores_between(int64_t block, int64_t stride) {
-  ldg_job j = { .nest = { .block = block, .nd = 1, .dim = { { 200, block, stride } } } };
+static int stores_of_blocks(int64_t n, int64_t block, int64_t stride) {
+  ldg_job j = { .nest = { .block = block, .nd = 1, .dim = { { n, block, stride } } } };
   ldg_paced_prepare(&j, groups_kernel, stores_kernel, whole_kernel, NULL);
   stores_seen = 0;
-  for (int i = 0; i < OFTEN && !stores_seen; i++) j.run(&j, NULL, NULL, 0, 200);
+  for (int i = 0; i < OFTEN && !stores_seen; i++) j.run(&j, NULL, NULL, 0, n);
   return stores_seen;
 }
+static int stores_between(int64_t block, int64_t stride) { return stores_of_blocks(200, block, stride); }
 START_TEST(columns_by_near_stores) {
   rng r = rng_of(47);
   ldg_model m = ldg_model_builtin();
@@ -239,12 +241,16 @@ START_TEST(columns_by_near_stores) {
     sample_free(s);
   }
   ck_assert_int_gt(paced, 35);
-  for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2) ck_assert_int_eq(stores_between(8, 4096 / sets), 16 / sets - 1);
+  for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2) ck_assert_int_eq(stores_between(8, 4096 / sets), ldg_max(12 / sets - 1, 1));
+  for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2) ck_assert_int_eq(stores_of_blocks(1025, 8, 4096 / sets), 16 / sets - 1);
   if (ldg_cpu_ticks()) {
     static const struct { int64_t stride; int stores; } drifting[] = { { 4097, 11 }, { -4094, 9 }, { 8195, 8 }, { 4100, 1 }, { 2049, 6 }, { -2050, 5 }, { 2051, 0 }, { 1023, 2 }, { 1026, 0 }, { 3, 0 }, { INT64_MAX, 1 }, { INT64_MIN + 1, 11 } };
     for (size_t i = 0; i < sizeof drifting / sizeof *drifting; i++) ck_assert_int_eq(stores_between(8, drifting[i].stride), drifting[i].stores);
-    ck_assert_int_eq(stores_between(65, -4096), 2 * (16 / 2 - 1)); /* rows of two lines, for each of them */
-    ck_assert_int_eq(stores_between(256, 4096), 4 * (16 / 4 - 1));
+    ck_assert_int_eq(stores_between(65, -4096), 2 * (12 / 2 - 1)); /* rows of two lines, for each of them */
+    ck_assert_int_eq(stores_between(256, 4096), 4 * (12 / 4 - 1));
+    ck_assert_int_eq(stores_of_blocks(1000, 256, 4096), 4 * (16 / 4 - 1)); /* more lines */
+    ck_assert_int_eq(stores_between(128, 4098), 2 * (4 * 16 / (4 * 2 + 2) - 1)); /* drifting */
+    ck_assert_int_eq(stores_between(128, 4100), 0);
   }
   const ldg_nest of_eight_sets = { .block = 128, .nd = 1, .dim = { { 200, 128, 1024 } } }, long_rows = { .block = 257, .nd = 1, .dim = { { 200, 257, 4096 } } },
     longest = { .block = INT64_MAX, .nd = 1, .dim = { { 200, INT64_MAX, INT64_MIN } } }, rows = { .block = 65, .nd = 1, .dim = { { 200, 65, 4096 } } };
@@ -258,11 +264,40 @@ START_TEST(columns_by_near_stores) {
 }
 END_TEST
 
+/* What is written to lines that the first cache has ways for, and some more, goes at once, and what is read where calls are not timed. */
+START_TEST(few_blocks_of_few_sets) {
+  static const struct { int64_t block, stride, few; } written[] = { { 8, 4096, 17 }, { 8, -4096, 17 }, { 8, 2048, 29 }, { 8, 1024, 53 }, { 8, 512, 101 }, { 8, 4099, 17 }, { 64, 1024, 53 }, { 100, 4096, 14 }, { 100, 2048, 26 } },
+    read[] = { { 8, 4096, 127 }, { 8, 512, 128 }, { 40, -2048, 127 }, { 100, 4096, 63 } };
+  ldg_model m = ldg_model_builtin();
+  m.level[LDG_MODEL_L1] = 24 << 10, m.level[LDG_MODEL_L3] = 32 << 20; /* half of what it holds: twelve ways */
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 1;
+  m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = m.number[LDG_MODEL_SETS_APART] = 8;
+  ldg_model_use(&m);
+  for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+    for (int more = 0; more < 2; more++) {
+      const ldg_nest n = { .block = written[i].block, .nd = 1, .dim = { { written[i].few + more, written[i].block, written[i].stride } } };
+      ck_assert_pstr_eq(ldg_paced_why_not(&n), more ? NULL : "there are few blocks");
+    }
+  for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+    for (int more = 0; more < 2; more++) {
+      const ldg_nest n = { .block = read[i].block, .nd = 1, .dim = { { read[i].few + more, read[i].stride, read[i].block } } };
+      ck_assert_pstr_eq(ldg_paced_why_not(&n), more ? NULL : "there are few blocks");
+    }
+  const ldg_nest one_side = { .block = 8, .nd = 1, .dim = { { 100, 4096, 4096 } } }; /* stores for what is written, and no slots for what is read */
+  ldg_job j = { .nest = one_side };
+  ldg_paced_prepare(&j, groups_kernel, stores_kernel, whole_kernel, NULL);
+  ck_assert_int_eq(LDG_PACED(&j)->stores, 11);
+  ck_assert_int_eq(LDG_PACED(&j)->idle, 0);
+  ck_assert(!LDG_PACED(&j)->reads && LDG_PACED(&j)->writes);
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* The model may change between the choice of a way and its being made ready: a column then still moves, block by block. */
 START_TEST(columns_outlive_the_model) {
   ldg_model m = ldg_model_builtin(), other = m;
-  const ldg_nest column = { .block = 8, .nd = 1, .dim = { { 64, 4096, 8 } } };
-  static char src[64 * 4096], dst[64 * 8];
+  const ldg_nest column = { .block = 8, .nd = 1, .dim = { { 128, 4096, 8 } } };
+  static char src[128 * 4096], dst[128 * 8];
   ldg_job j = { .nest = column };
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_SETS] = 4, other.number[LDG_MODEL_MEET] = 0;
   const ldg_strategy *paced = strategy_of("paced");
@@ -271,9 +306,9 @@ START_TEST(columns_outlive_the_model) {
   ldg_model_use(&other);
   ck_assert(paced->why_not(&column) != NULL);
   paced->prepare(&j);
-  for (int i = 0; i < 64; i++) memset(src + 4096 * i, i + 1, 8);
-  j.run(&j, src, dst, 0, 64);
-  for (int i = 0; i < 512; i++) ck_assert_int_eq(dst[i], i / 8 + 1);
+  for (int i = 0; i < 128; i++) memset(src + 4096 * i, i + 1, 8);
+  j.run(&j, src, dst, 0, 128);
+  for (int i = 0; i < 1024; i++) ck_assert_int_eq((unsigned char)dst[i], i / 8 + 1);
   const ldg_strategy *late = strategy_of("late");
   for (int64_t block = 8; block < 1000; block += 500) {
     ldg_job l = { .nest = { .block = block, .nd = 1, .dim = { { 64, 4096, block } } } };
@@ -375,5 +410,5 @@ START_TEST(late_lists) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_near_stores, columns_outlive_the_model, few_columns_of_a_transpose, staged_transposes, late_lists);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, few_columns_of_a_transpose, staged_transposes, late_lists);
 }

@@ -18,8 +18,7 @@ enum { LINE = 64 };
 typedef struct paced { ldg_paced each; ldg_run *kernel, *other; } paced; /* first what kernels go by */
 _Static_assert(sizeof(paced) <= LDG_TRIAL_OWN, "a trial leaves it room");
 
-/* No processor was seen to gain by columns of more sets; numbers of a file may be anything; and no first cache has fewer ways, so it holds as many
- * lines a set. */
+/* No processor was seen to gain by columns of more sets; numbers of a file may be anything; and no first cache has fewer ways. */
 enum { SETS_MOST = 8, MEET_MOST = 1024, WAYS = 8 };
 static int64_t sets_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), SETS_MOST); }
 static int64_t meet_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), MEET_MOST); }
@@ -93,18 +92,23 @@ static bool is_far(const ldg_nest *n, int side, int64_t sets, bool drifts) {
  * on their way (8 bytes, 4096 blocks, ns each at once, by groups, and so: 512 bytes apart 2.7, 1.1, 0.85; 1 KiB 3.6, 2.3, 1.2; 2 KiB 6.9, 2.8, 1.6; 4 KiB 6.9, 5.1, 2.8; 100
  * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). */
 enum { STORES = 16 }; /* for a block of one set, its own among them; fewer where that drifts (8 bytes, 8192 blocks at once, and so: 4097 B apart 6.2 and 2.75, 4099 3.1 and 2.5, 2049 3.8 and
-                       * 1.3, 2050 1.9 and 1.2, 1025 1.7 and 0.85) */
-int64_t ldg_paced_stores(int64_t block, int64_t stride) {
+                       * 1.3, 2050 1.9 and 1.2, 1025 1.7 and 0.85), */
+enum { STORES_NEAR = 12, NEAR_LINES = 1024 }; /* and of a column of no more lines (8 bytes, 4 KiB apart, by 16 and 12: 64 blocks 2.4 and 1.9, 600 2.2 and 2.0, 1500 2.3 and 3.1) */
+static int64_t stores_of(int64_t lines, int64_t sets, int64_t drift) {
+  const int64_t stores = drift || lines > NEAR_LINES ? STORES : STORES_NEAR;
+  return ldg_max(1, DRIFT * stores / (DRIFT * sets + drift) - 1);
+}
+int64_t ldg_paced_stores(int64_t block, int64_t stride, int64_t blocks) {
   int64_t drift;
   const int64_t sets = written_sets(block, stride, &drift);
-  return sets && meet_by(LDG_MODEL_MEET_WRITTEN) ? ldg_max(1, DRIFT * STORES / (DRIFT * sets + drift) - 1) : 0;
+  return sets && meet_by(LDG_MODEL_MEET_WRITTEN) ? stores_of(blocks, sets, drift) : 0;
 }
 static flank by_groups(const ldg_nest *n, int side) {
   const int64_t stride = stride_of(&n->dim[0], side);
   int64_t drift = 0;
   const int64_t sets = side == LDG_MODEL_READ ? sets_of(stride, few_read(n->block)) : written_sets(n->block, stride, &drift);
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
-  const int64_t stores = side == LDG_MODEL_WRITE ? ldg_paced_stores(n->block, stride) : 0;
+  const int64_t stores = side == LDG_MODEL_WRITE ? ldg_paced_stores(n->block, stride, n->dim[0].n) : 0;
   return group ? (flank){ .sets = sets, .group = group, .stores = (int32_t)stores, .far = is_far(n, side, sets, drift != 0) } : (flank){ 0 };
 }
 
@@ -121,16 +125,16 @@ static flank kept_apart(const ldg_nest *n, int side) {
 /* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
  * wait less where a store to a near line stands between two of them (1 byte, 1 KiB apart, by a loop of its own 5.2 ns a block, with 64 slots 5.1, so 4.05; Zen 5; what
  * the library gains by it is in bench/README.md), of others those of a few bytes by 64 slots (8 bytes, 2 KiB apart: 7.5 and 6.0). Only calls find out. */
-enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16 };
+enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16, FAR_STORES = 3 };
 static bool is_far_written(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
   return sets_by(LDG_MODEL_SETS_APART) && (stride >= FAR_STRIDE || stride <= -FAR_STRIDE) && LINE * lines_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L2) &&
          reach_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
 }
 static flank far_written(const ldg_nest *n) {
-  const bool stores = n->block <= LINE && sets_of(n->dim[0].dst, sets_by(LDG_MODEL_SETS_APART)) >= 4;
-  if (!is_far_written(n) || (n->block > FAR_BLOCK && !stores)) return (flank){ 0 };
-  return (flank){ .sets = SETS_MOST, .idle = stores ? 0 : FAR_IDLE, .stores = stores, .guess = true };
+  const int64_t sets = n->block <= LINE ? sets_of(n->dim[0].dst, sets_by(LDG_MODEL_SETS_APART)) : 0;
+  if (!is_far_written(n) || (n->block > FAR_BLOCK && !sets)) return (flank){ 0 };
+  return (flank){ .sets = SETS_MOST, .idle = sets ? 0 : FAR_IDLE, .stores = sets >= 4 ? 1 : sets ? FAR_STORES : 0, .guess = true };
 }
 
 /* Blocks that have a page each: what is written gains by a near store, too (4 bytes, 16396 bytes apart: 2.6 ns a block, 2.45 so). What is read is only worth going
@@ -146,10 +150,12 @@ static flank written_by_pages(const ldg_nest *n) {
 enum { ROW_SETS = 4, ROW_IDLE = 4 };
 static flank by_rows(const ldg_nest *n, int side) {
   if (n->block > LDG_APART_MAX || !sets_by(LDG_MODEL_SETS_APART)) return (flank){ 0 };
-  const int64_t lines = (n->block + LINE - 1) / LINE, sets = lines * sets_of(stride_of(&n->dim[0], side), ROW_SETS / lines);
+  int64_t drift = 0, stride = stride_of(&n->dim[0], side);
+  if (side == LDG_MODEL_WRITE) stride = without_drift(stride, &drift);
+  const int64_t lines = (n->block + LINE - 1) / LINE, sets = lines * sets_of(stride, ROW_SETS / lines);
   if (!sets || (side == LDG_MODEL_READ && sets > 2)) return (flank){ 0 };
   const int32_t idle = side == LDG_MODEL_READ ? (int32_t)lines * ROW_IDLE : 0;
-  return (flank){ .sets = sets, .idle = idle, .stores = idle ? 0 : (int32_t)(lines * (STORES / sets - 1)), .guess = true };
+  return (flank){ .sets = sets, .idle = idle, .stores = idle ? 0 : (int32_t)(lines * stores_of(lines * n->dim[0].n, sets, drift)), .guess = idle };
 }
 
 static flank flank_of(const ldg_nest *n, int side) {
@@ -161,6 +167,21 @@ static flank flank_of(const ldg_nest *n, int side) {
   return far.sets ? far : groups.group ? groups : apart.sets ? apart : written_by_pages(n);
 }
 
+/* A first cache that is found by places in a page has as many ways as it has pages. What is written to lines that it holds, and some more, waits for nothing (8 bytes,
+ * ns at once, and by stores: 4 KiB apart 12 blocks 3.5 and 37, 17 31 and 49, 24 98 and 64; 2 KiB 24 6 and 40, 33 72 and 54; 1 KiB 48 21 and 48, 64 165 and 65; Zen 5). What is
+ * read gains little, if it gains, so calls that are not timed do not try it (48 blocks 4 KiB apart 41 and 106, 96 183 and 206, 250 520 and 477). */
+enum { MORE = 5 };
+static bool are_few(const ldg_nest *n, int side, const flank *f) {
+  const int64_t ways = ldg_max(2 * (int64_t)ldg_model_footprint(LDG_MODEL_L1) / PAGE, WAYS), lines = (n->block + LINE - 1) / LINE;
+  const int64_t held = side == LDG_MODEL_WRITE ? ways * f->sets + MORE : ldg_max(2 * WAYS * f->sets, LDG_TRIAL_LEAST / LINE - 1);
+  return n->dim[0].n <= held / lines;
+}
+/* A side that there is something to be done about. */
+static flank slow_flank(const ldg_nest *n, int side) {
+  const flank f = flank_of(n, side);
+  return f.sets && are_few(n, side, &f) ? (flank){ 0 } : f;
+}
+
 /* Blocks in a group, of both sides; 0: none is waited for. */
 static int64_t group_of(flank r, flank w) { return r.group && w.group ? ldg_min(r.group, w.group) : r.group + w.group; }
 
@@ -168,16 +189,16 @@ static bool is_only_guessed(flank r, flank w) { return (!r.sets || r.guess) && (
 
 const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
-  const flank r = flank_of(n, LDG_MODEL_READ), w = flank_of(n, LDG_MODEL_WRITE);
-  if (!r.sets && !w.sets) return "its lines neither meet in few sets of the cache nor are written to a page each, or this machine does not mind";
-  const int64_t group = group_of(r, w), held = (group ? WAYS : 2 * WAYS) * ldg_max(r.sets, w.sets); /* by the first cache, or the second */
-  if (n->dim[0].n < 4 * group || n->dim[0].n <= held) return "there are few blocks";
+  const flank r = slow_flank(n, LDG_MODEL_READ), w = slow_flank(n, LDG_MODEL_WRITE);
+  if (!flank_of(n, LDG_MODEL_READ).sets && !flank_of(n, LDG_MODEL_WRITE).sets)
+    return "its lines neither meet in few sets of the cache nor are written to a page each, or this machine does not mind";
+  if ((!r.sets && !w.sets) || n->dim[0].n < 4 * group_of(r, w)) return "there are few blocks";
   return r.far || w.far ? "its lines come from memory" : NULL;
 }
 
 /* What it gains is not predicted: it is worth a trial, which every column has that could gain. A guess is not worth to leave another strategy for. */
 double ldg_paced_cost(const ldg_nest *n) {
-  const flank r = flank_of(n, LDG_MODEL_READ), w = flank_of(n, LDG_MODEL_WRITE);
+  const flank r = slow_flank(n, LDG_MODEL_READ), w = slow_flank(n, LDG_MODEL_WRITE);
   return (is_only_guessed(r, w) ? 0.99 : 0.9) * ldg_cost_block(n);
 }
 
@@ -201,7 +222,7 @@ static int run_other(const ldg_job *j, const char *src, char *dst, int64_t i0, i
 
 /* By groups if what is read is, else as this machine likes it; the other of both is worth a trial. */
 void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain, ldg_run *late) {
-  const flank r = flank_of(&j->nest, LDG_MODEL_READ), w = flank_of(&j->nest, LDG_MODEL_WRITE);
+  const flank r = slow_flank(&j->nest, LDG_MODEL_READ), w = slow_flank(&j->nest, LDG_MODEL_WRITE);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
   const bool in_groups = group && (r.group || !sets_by(LDG_MODEL_SETS_APART)), either = group && w.stores;
   *(paced *)(void *)j->own = (paced){

@@ -1,0 +1,90 @@
+"""Layouts that nobody chose: random nests, rows, block lists of 1 to 64 bytes, index lists, transposes, prime strides and powers of two, at bases off their alignment."""
+from make_suites import ELEMS, List, Nest, Split, Suite, bytes_loop, lengths, shuffle, starts
+
+PRIMES = (7, 11, 17, 23, 37, 53, 97, 131, 193, 257, 389, 521, 769, 1031, 1543, 2053, 3079, 4099, 6151, 8209, 12289, 24593)
+EACH = 50    # problems of a family
+MOST = 4e6   # packed bytes of a problem
+
+
+def anywhere(rng):
+    """Half of the bases are at an aligned place."""
+    return rng.between(0, 63) * rng.between(0, 1)
+
+
+def nests(s, rng):
+    s.note("nests of 1 to 3 loops: permuted, backwards, with odd gaps")
+    for i in range(EACH):
+        width, run = (1, 2, 4, 8, 16)[rng.between(0, 4)], rng.between(1, 4) * rng.between(1, 6)
+        dims, step, count = [], width * run, width * run
+        for _ in range(rng.between(1, 3)):
+            step += rng.between(0, 40) * (width if rng.between(0, 3) else 1) + (width if not dims else 0)
+            n = rng.between(2, 70)
+            if n * count > MOST:
+                break
+            dims.append((n, -step if not rng.between(0, 5) else step))
+            step, count = step * n, count * n
+        order = list(reversed(dims))
+        if len(order) > 1 and not rng.between(0, 2):
+            order[-1], order[-2] = order[-2], order[-1]
+        kind = f"contiguous({run},{ELEMS[width]})"
+        for n, stride in reversed(order):
+            kind = f"hvector({n},1,{stride},{kind})"
+        s.add(f"random_nest_{i}", kind, Nest(width, order, run=run if run > 1 else 0), shift=anywhere(rng))
+
+
+def rows(s, rng, name, about, stride_of):
+    s.note(about)
+    for i in range(EACH):
+        block = rng.between(1, 64) if rng.between(0, 2) else rng.between(65, 3000)
+        stride = stride_of(rng, block)
+        n = min(rng.between(1, 16) ** rng.between(1, 4) + 1, int(MOST) // block, (64 << 20) // stride)
+        s.add(f"{name}_{i}", f"hvector({n},{block},{stride},byte)", bytes_loop(block, [(n, stride)]), shift=anywhere(rng))
+
+
+def prime(rng, block):
+    return next(p for p in PRIMES[rng.between(0, len(PRIMES) - 1):] + PRIMES[-1:] if p > block or p == PRIMES[-1])
+
+
+def power(rng, block):
+    """In few sets of a cache, some of them a few bytes off."""
+    least = max(block + 4, 128).bit_length()
+    return (1 << rng.between(least, max(least, 13))) + (rng.between(-3, 3) if not rng.between(0, 3) else 0)
+
+
+def transposes(s, rng):
+    s.note("matrices by columns")
+    for i in range(EACH):
+        width, n, m, pad = 1 << rng.between(0, 5), rng.between(2, 40) ** rng.between(1, 2), rng.between(2, 300), rng.between(0, 8) * rng.between(0, 1)
+        n = min(n, int(MOST) // (width * m))
+        row = width * (m + pad)
+        s.add(f"random_transpose_{i}", f"contiguous({m},resized(hvector({n},1,{row},{ELEMS[width]}),0,{width}))", bytes_loop(width, [(m, width), (n, row)]), shift=anywhere(rng))
+
+
+def block_lists(s, rng):
+    s.note("blocks of 1 to 64 bytes with gaps of random length")
+    for i in range(EACH):
+        n, hi, gap, seed = rng.between(2, 90) ** rng.between(1, 2), rng.between(2, 64), rng.between(1, 300), 1000 + rng.between(0, 1 << 30)
+        at, lens = starts(n, 1, hi, seed, 1, gap), lengths(n, 1, hi, seed)
+        s.add(f"random_blocks_{i}", f"hindexed([{lens}],[{at}],byte)", List(1, at, lens=lens), shift=anywhere(rng))
+
+
+def index_lists(s, rng):
+    s.note("blocks of one length, 1 to 64 bytes, in shuffled places")
+    for i in range(EACH):
+        n, block, seed = rng.between(2, 90) ** rng.between(1, 2), rng.between(1, 64), 1000 + rng.between(0, 1 << 30)
+        width = next(w for w in (8, 4, 2, 1) if block % w == 0)
+        of = n * rng.between(1, 8)
+        at, elements = shuffle(n, of, seed, block), shuffle(n, of, seed, block // width)
+        s.add(f"random_index_{i}", f"hindexed_block({block},[{at}],byte)", List(width, elements, run=block // width if block > width else 0), shift=anywhere(rng))
+
+
+def suite(seed):
+    s, rng = Suite("random", f"Layouts that nobody chose, by seed {seed}."), Split(seed)
+    nests(s, rng)
+    rows(s, rng, "random_rows", "rows with random gaps", lambda rng, block: block + rng.between(1, 64) ** rng.between(1, 2))
+    rows(s, rng, "prime_rows", "rows with a prime number of bytes from one to the next", prime)
+    rows(s, rng, "power_rows", "rows a power of two apart, or a few bytes off", power)
+    transposes(s, rng)
+    block_lists(s, rng)
+    index_lists(s, rng)
+    return s
