@@ -117,17 +117,27 @@ double ldg_cost_block(const ldg_nest *n) {
   return call + (n->nd > 1 ? rows * ldg_model_ns(LDG_MODEL_ROW) : 0) + rows * (double)n->dim[0].n * block_each(n);
 }
 
-/* Elements outside whole tiles (a line of the source by 16 bytes of the destination, rounded to powers of two) move one by one. */
+/* How many squares of k elements a side of n takes; of the short side of a narrow matrix, halves and quarters of one, too. The rest moves one by one. */
+static int64_t squares_of(int64_t n, int64_t k, bool narrow, int64_t *rest) {
+  int64_t all = n / k;
+  *rest = n % k;
+  for (int64_t part = k / 2; narrow && part > 0 && 4 * part >= k; part /= 2)
+    if (*rest >= part) *rest -= part, all++;
+  return all;
+}
+
+/* Squares are of 16 bytes a side, rounded to powers of two, as is a line, which narrow matrices have at most. */
 double ldg_cost_transpose(const ldg_nest *n, int p, int q) {
-  const int64_t w = n->block, np = n->dim[p].n, nq = n->dim[q].n;
+  const int64_t w = n->block, np = n->dim[p].n, nq = n->dim[q].n, less = ldg_min(np, nq), more = ldg_max(np, nq);
   const int up = w > 1 ? 64 - __builtin_clzll((uint64_t)w - 1) : 0; /* log2, rounded up */
-  const int64_t line = (int64_t)1 << (up < 6 ? 6 - up : 0), rows = (int64_t)1 << (up < 4 ? 4 - up : 0);
-  const double plane = (double)np * (double)nq, ragged = plane - (double)(np & -rows) * (double)(nq & -line);
+  const int64_t line = (int64_t)1 << (up < 5 ? 6 - up : 2), k = (int64_t)1 << (up < 4 ? 4 - up : 0);
+  int64_t less_left, more_left;
+  const double squares = (double)squares_of(less, k, less <= line && less < more, &less_left) * (double)squares_of(more, k, false, &more_left);
+  if (squares == 0) return 1.01 * ldg_cost_block(n);
   const double planes = around(n, p, q), f = ldg_cost_footprint(n), odd = ldg_model_odd(LDG_MODEL_ODD_TRANSPOSE, w);
-  const double each = ldg_model_transpose(w, f) + odd;
-  double all = planes * (ldg_model_ns(LDG_MODEL_TILED) + plane * each);
-  if (ragged > 0) all += planes * ragged * most(0, ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, w, f) + odd - each);
-  return ldg_model_ns(LDG_MODEL_CALL) + all;
+  const double ragged = (double)less * (double)more - (double)(less - less_left) * (double)(more - more_left);
+  const double each = ldg_model_transpose(w, f) + odd, one = most(each, ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, w, f) + odd);
+  return ldg_model_ns(LDG_MODEL_CALL) + planes * (ldg_model_ns(LDG_MODEL_TILED) + squares * (double)(k * k) * each + ragged * one);
 }
 
 /* ---- windows ---- */
