@@ -139,13 +139,13 @@ INLINE int run(const ldg_plan *p, int64_t count, const ldg_way *w, const char *m
 }
 
 int ldg_exec_pack(const ldg_plan *p, int64_t count, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  static const ldg_way pack[] = { { .dir = LDG_PACK }, { .dir = LDG_PACK, .part = true } };
-  return run(p, count, &pack[is_part(p, count, lo, hi)], mem, packed, lo, hi);
+  static const ldg_way pack = { .dir = LDG_PACK }, part = { .dir = LDG_PACK, .part = true };
+  return is_part(p, count, lo, hi) ? run(p, count, &part, mem, packed, lo, hi) : run(p, count, &pack, mem, packed, lo, hi);
 }
 
 int ldg_exec_unpack(const ldg_plan *p, int64_t count, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  static const ldg_way unpack[] = { { .dir = LDG_UNPACK }, { .dir = LDG_UNPACK, .part = true } };
-  return run(p, count, &unpack[is_part(p, count, lo, hi)], mem, packed, lo, hi);
+  static const ldg_way unpack = { .dir = LDG_UNPACK }, part = { .dir = LDG_UNPACK, .part = true };
+  return is_part(p, count, lo, hi) ? run(p, count, &part, mem, packed, lo, hi) : run(p, count, &unpack, mem, packed, lo, hi);
 }
 
 /* Elements of one kind that no block splits are reduced by the plan, all others element by element. */

@@ -238,6 +238,7 @@ static int open_many(ldg_plan *p, const ldg_rep *r, const char *force) {
   blank(m, &p->many_rep);
   m->child = r->kind == LDG_BYTES ? NULL : &p->one; /* never thin: `one` is, if there is need */
   const int e = nest_of_step(m, &n);
+  n.any = true;
   return e ? e : both_ways(m, &n, p->distinct == 1, force && *force == '/' ? NULL : force);
 }
 

@@ -84,7 +84,7 @@ const ldg_op *ldg_plan_op(lading_op op, lading_elem e);
 /* Moves n bytes, from any place to any, as well as memory that is dense on both sides is moved here; by the model that was in use when the
  * first plan was made, before which it may not be run. */
 extern const ldg_job *const ldg_plan_bytes;
-/* The same for what is in one piece of a part of a message of LDG_PLAN_LONG bytes or more, most of which is not in the first cache. */
+/* The same for runs inside a part of a message of LDG_PLAN_LONG bytes or more, most of which is not in the first cache. */
 enum { LDG_PLAN_LONG = 32 << 10 };
 extern const ldg_job *const ldg_plan_part;
 

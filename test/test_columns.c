@@ -187,12 +187,13 @@ static int ran;
 static int groups_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)j, (void)s, (void)d, (void)i0, (void)n; return ran = 1, LADING_OK; }
 static int apart_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)j, (void)s, (void)d, (void)i0, (void)n; return ran = 2, LADING_OK; }
 static int whole_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)j, (void)s, (void)d, (void)i0, (void)n; return ran = 3, LADING_OK; }
-static int first_of(ldg_nest n) {
+static int first_of_length(ldg_nest n, int64_t iterations) {
   ldg_job j = { .nest = n };
   ldg_paced_prepare(&j, groups_kernel, apart_kernel, whole_kernel, whole_kernel);
-  j.run(&j, NULL, NULL, 0, n.dim[n.nd - 1].n);
+  j.run(&j, NULL, NULL, 0, iterations);
   return ran;
 }
+static int first_of(ldg_nest n) { return first_of_length(n, n.dim[n.nd - 1].n); }
 START_TEST(first_calls_of_columns) {
   const int64_t many = 1 << 17;
   ldg_model m = ldg_model_builtin();
@@ -253,11 +254,12 @@ START_TEST(columns_by_near_stores) {
     ck_assert_int_eq(stores_between(128, 4100), 0);
   }
   const ldg_nest of_eight_sets = { .block = 128, .nd = 1, .dim = { { 200, 128, 1024 } } }, long_rows = { .block = 257, .nd = 1, .dim = { { 200, 257, 4096 } } },
-    longest = { .block = INT64_MAX, .nd = 1, .dim = { { 200, INT64_MAX, INT64_MIN } } }, rows = { .block = 65, .nd = 1, .dim = { { 200, 65, 4096 } } };
+    longest = { .block = INT64_MAX, .nd = 1, .dim = { { 200, INT64_MAX, INT64_MIN } } }, most = { .block = 65, .nd = 1, .dim = { { INT64_MAX, 65, 4096 } } }, rows = { .block = 65, .nd = 1, .dim = { { 200, 65, 4096 } } };
   ck_assert_ptr_nonnull(ldg_paced_why_not(&of_eight_sets));
   ck_assert_ptr_nonnull(ldg_paced_why_not(&long_rows));
   ck_assert_ptr_nonnull(ldg_paced_why_not(&longest));
   ck_assert_ptr_null(ldg_paced_why_not(&rows));
+  ck_assert_ptr_null(ldg_paced_why_not(&most));
   m.number[LDG_MODEL_SETS_APART] = 0, ldg_model_use(&m);
   ck_assert_ptr_nonnull(ldg_paced_why_not(&rows)); /* nobody knows that it gains */
   ldg_model_use(NULL);
@@ -283,6 +285,16 @@ START_TEST(few_blocks_of_few_sets) {
       const ldg_nest n = { .block = read[i].block, .nd = 1, .dim = { { read[i].few + more, read[i].stride, read[i].block } } };
       ck_assert_pstr_eq(ldg_paced_why_not(&n), more ? NULL : "there are few blocks");
     }
+  ldg_nest any = { .block = 8, .nd = 1, .any = true, .dim = { { 64, 8, 4096 } } }, rows = { .block = 128, .nd = 1, .dim = { { 200, 128, 4096 } } };
+  for (int64_t n = 17; n <= 18; n++) ck_assert_int_eq(first_of_length(any, n), n == 17 ? 3 : 2); /* how many blocks there are the call says */
+  any.dim[0] = (ldg_dim){ 64, 4096, 8 };
+  for (int64_t n = 127; n <= 128; n++) ck_assert_int_eq(first_of_length(any, n), n == 127 ? 3 : 1);
+  ck_assert_int_eq(first_of(rows), 2);
+  rows.dim[0] = (ldg_dim){ 1 << 20, 128, 2048 };
+  ck_assert_int_eq(first_of(rows), 3); /* from memory */
+  const ldg_nest rows_in_loops = { .block = 8, .nd = 2, .dim = { { 100, 4096, 8 }, { 100, 8, 800 } } }, columns_in_loops = { .block = 8, .nd = 2, .dim = { { 100, 4096, 8 }, { 100, 1 << 20, 800 } } };
+  ck_assert_pstr_eq(ldg_paced_why_not(&rows_in_loops), "there are few blocks"); /* of which a call has 100 lines */
+  ck_assert_pstr_eq(ldg_paced_why_not(&columns_in_loops), NULL);
   const ldg_nest one_side = { .block = 8, .nd = 1, .dim = { { 100, 4096, 4096 } } }; /* stores for what is written, and no slots for what is read */
   ldg_job j = { .nest = one_side };
   ldg_paced_prepare(&j, groups_kernel, stores_kernel, whole_kernel, NULL);

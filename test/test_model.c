@@ -309,7 +309,13 @@ START_TEST(transpose_or_block) {
     ck_assert_str_eq(chosen(square, dir), "transpose");
     fill(m.block, COUNT_OF(m.block), 200);
     ck_assert_str_eq(chosen(square, dir), "block");
-    fill(m.block, COUNT_OF(m.block), 1000);
+    fill(m.block, COUNT_OF(m.block), 1000), fill(m.transpose, COUNT_OF(m.transpose), 100);
+    ck_assert_str_eq(chosen("(repeat 163 1 (repeat 5 169 (bytes 1)))", dir), "transpose"); /* 10 quarters of a square, and 175 bytes */
+    fill(m.transpose, COUNT_OF(m.transpose), 300);
+    ck_assert_str_eq(chosen("(repeat 163 1 (repeat 5 169 (bytes 1)))", dir), "block"); /* which take longer than 815 */
+    fill(m.transpose, COUNT_OF(m.transpose), 100);
+    ck_assert_str_eq(chosen("(repeat 163 1 (repeat 3 169 (bytes 1)))", dir), "block"); /* no part of a square */
+    fill(m.transpose, COUNT_OF(m.transpose), 1000);
   }
   ldg_model_use(NULL);
 }

@@ -5,8 +5,6 @@
 #include "base_model.h"
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* Runs by the kernels of one level more, and slow ones, take every so many samples only. */
 static int share_of(int samples) {
@@ -154,61 +152,6 @@ START_TEST(long_blocks) {
   check_long(&r, 300, INT64_MAX, 0);
   check_long(&r, INT64_MAX, 1000, 0);
   check_long(&r, 700, 2000, 0);
-}
-END_TEST
-
-/* Parts of a run of one item, or of many items, that is long enough for them to go another way than whole messages of their length. */
-static int64_t libc_of_runs(bool part) {
-  ldg_job j;
-  int64_t libc;
-  ldg_plan_nest(&j, &(ldg_nest){ .block = 1, .nd = 1, .part = part, .dim = { { LDG_PLAN_LONG, 1, 1 } } }, "memcpy", NULL);
-  return memcpy(&libc, j.own, sizeof libc), libc; /* what long runs go by begins with that */
-}
-START_TEST(parts_of_long_runs) {
-  static const struct { int64_t libc, rows, part; } numbers[] = { { 1 << 20, 512, 4096 }, { 1 << 20, 9000, 9000 }, { 1 << 20, INT64_MAX, 1 << 20 }, { 1000, 512, 1000 }, { INT64_MAX, 512, 4096 } };
-  rng r = rng_of(53);
-  ldg_model m = ldg_model_builtin();
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) { /* the last ones stay: in this process there was no plan before */
-    m.number[LDG_MODEL_LIBC] = numbers[i].libc, m.number[LDG_MODEL_LIBC_ROWS] = numbers[i].rows;
-    ldg_model_use(&m);
-    ck_assert_int_eq(libc_of_runs(true), numbers[i].part);
-    ck_assert_int_eq(libc_of_runs(false), numbers[i].libc);
-  }
-  for (int i = 0; i < 12; i++) {
-    const int64_t block = rng_in(&r, 1, 3) * 8, all = LDG_PLAN_LONG + 4096 * (i % 4 - 1) + rng_in(&r, 0, 9);
-    sample *run = i % 3 ? s_contiguous(block / 8, s_elem(LADING_DOUBLE)) : s_contiguous(all, s_elem(LADING_BYTE)); /* 0: one item */
-    if (i % 3 == 2) run = s_hindexed_block(1, 1, (int64_t[]){ rng_in(&r, 1, 99) }, run); /* it starts elsewhere */
-    check_moves(run, i % 3 ? all / block : 1, &r);
-    sample_free(run);
-  }
-  ldg_model_use(NULL);
-}
-END_TEST
-
-/* Runs of all lengths of a few lines, in the middle of a page, at its end, and across it, where no page follows. */
-START_TEST(short_runs_at_page_ends) {
-  const int64_t page = sysconf(_SC_PAGESIZE);
-  char *two[2];
-  for (int i = 0; i < 2; i++) {
-    two[i] = mmap(NULL, (size_t)(3 * page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ck_assert(two[i] != MAP_FAILED && mprotect(two[i] + 2 * page, (size_t)page, PROT_NONE) == 0);
-  }
-  for (int64_t n = 1; n <= 200; n++) {
-    sample *run = s_contiguous(n, s_elem(LADING_BYTE));
-    const int64_t places[] = { 100, page - n / 2, page - n, 2 * page - n - 1, 2 * page - n };
-    for (int at = 0; at < 5 * 5 * 2; at++) {
-      char *from = two[0] + places[at % 5], *to = two[1] + places[at / 5 % 5];
-      for (int64_t i = 0; i < n; i++) from[i] = (char)(i + at), to[i] = 0;
-      const bool more = to + n < two[1] + 2 * page;
-      to[-1] = 'x';
-      if (more) to[n] = 'y';
-      ck_assert_int_eq(at < 25 ? lading_pack(run->type, 1, from, to, 0, n) : lading_unpack(run->type, 1, to, from, 0, n), LADING_OK);
-      ck_assert(memcmp(from, to, (size_t)n) == 0 && to[-1] == 'x');
-      if (more) ck_assert_int_eq(to[n], 'y');
-    }
-    sample_free(run);
-  }
-  for (int i = 0; i < 2; i++) munmap(two[i], (size_t)(3 * page));
 }
 END_TEST
 
@@ -590,6 +533,6 @@ START_TEST(round_trip_in_fragments) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, parts_of_long_runs, short_runs_at_page_ends, narrow_blocks, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
                     copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, copy_between_lengths, copy_between_far_lengths, bigger_streams, entries_are_found, far_entries_are_found, copy_part_by_part, round_trip_in_fragments);
 }

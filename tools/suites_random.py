@@ -7,7 +7,7 @@ MOST = 4e6   # packed bytes of a problem
 
 
 def anywhere(rng):
-    """Half of the bases are at an aligned place."""
+    """About half of the bases are at an aligned place."""
     return rng.between(0, 63) * rng.between(0, 1)
 
 
@@ -42,11 +42,11 @@ def rows(s, rng, name, about, stride_of):
 
 
 def prime(rng, block):
-    return next(p for p in PRIMES[rng.between(0, len(PRIMES) - 1):] + PRIMES[-1:] if p > block or p == PRIMES[-1])
+    return next(p for p in PRIMES[rng.between(0, len(PRIMES) - 1):] if p > block)
 
 
 def power(rng, block):
-    """In few sets of a cache, some of them a few bytes off."""
+    """128 bytes to 8 KiB, of which the larger ones are in few sets of a cache, and some a few bytes off."""
     least = max(block + 4, 128).bit_length()
     return (1 << rng.between(least, max(least, 13))) + (rng.between(-3, 3) if not rng.between(0, 3) else 0)
 

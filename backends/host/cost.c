@@ -126,7 +126,8 @@ static int64_t squares_of(int64_t n, int64_t k, bool narrow, int64_t *rest) {
   return all;
 }
 
-/* Squares are of 16 bytes a side, rounded to powers of two, as is a line, which narrow matrices have at most. */
+/* As ../../genkernels/transpose.inc goes: squares are of 16 bytes a side, rounded to a power of two; a matrix is narrow if its short side is no longer than a line, or four; what has
+ * no square is moved as blocks are. */
 double ldg_cost_transpose(const ldg_nest *n, int p, int q) {
   const int64_t w = n->block, np = n->dim[p].n, nq = n->dim[q].n, less = ldg_min(np, nq), more = ldg_max(np, nq);
   const int up = w > 1 ? 64 - __builtin_clzll((uint64_t)w - 1) : 0; /* log2, rounded up */

@@ -15,7 +15,8 @@
 #define PAGE 4096 /* lines so far apart are of one set */
 enum { LINE = 64 };
 
-typedef struct paced { ldg_paced each; ldg_run *kernel, *other; } paced; /* first what kernels go by */
+/* First what kernels go by. Of a column of any length, as many blocks as `few` go by `plain`. */
+typedef struct paced { ldg_paced each; ldg_run *kernel, *other, *plain; int64_t few; } paced;
 _Static_assert(sizeof(paced) <= LDG_TRIAL_OWN, "a trial leaves it room");
 
 /* No processor was seen to gain by columns of more sets; numbers of a file may be anything; and no first cache has fewer ways. */
@@ -91,24 +92,26 @@ static bool is_far(const ldg_nest *n, int side, int64_t sets, bool drifts) {
 /* Where columns are written, stores to a near line between blocks may do better than groups: the store queue, of some hundred, then has so many fewer lines of one set
  * on their way (8 bytes, 4096 blocks, ns each at once, by groups, and so: 512 bytes apart 2.7, 1.1, 0.85; 1 KiB 3.6, 2.3, 1.2; 2 KiB 6.9, 2.8, 1.6; 4 KiB 6.9, 5.1, 2.8; 100
  * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). */
-enum { STORES = 16 }; /* for a block of one set, its own among them; fewer where that drifts (8 bytes, 8192 blocks at once, and so: 4097 B apart 6.2 and 2.75, 4099 3.1 and 2.5, 2049 3.8 and
-                       * 1.3, 2050 1.9 and 1.2, 1025 1.7 and 0.85), */
-enum { STORES_NEAR = 12, NEAR_LINES = 1024 }; /* and of a column of no more lines (8 bytes, 4 KiB apart, by 16 and 12: 64 blocks 2.4 and 1.9, 600 2.2 and 2.0, 1500 2.3 and 3.1) */
-static int64_t stores_of(int64_t lines, int64_t sets, int64_t drift) {
-  const int64_t stores = drift || lines > NEAR_LINES ? STORES : STORES_NEAR;
+/* For a block of one set 16, its own among them; fewer where that drifts (8 bytes, 8192 blocks at once, and so: 4097 B apart 6.2 and 2.75, 4099 3.1 and 2.5, 2049 3.8 and
+ * 1.3, 2050 1.9 and 1.2, 1025 1.7 and 0.85), and of a column of up to 1024 lines (8 bytes, 4 KiB apart, by 16 and 12: 64 blocks 2.4 and 1.9, 600 2.2 and 2.0, 1500 2.3 and 3.1). */
+enum { STORES = 16, STORES_NEAR = 12, NEAR_LINES = 1024 };
+static int64_t stores_of(int64_t blocks, int64_t lines, int64_t sets, int64_t drift) {
+  const int64_t stores = drift || blocks > NEAR_LINES / lines ? STORES : STORES_NEAR;
   return ldg_max(1, DRIFT * stores / (DRIFT * sets + drift) - 1);
 }
 int64_t ldg_paced_stores(int64_t block, int64_t stride, int64_t blocks) {
   int64_t drift;
   const int64_t sets = written_sets(block, stride, &drift);
-  return sets && meet_by(LDG_MODEL_MEET_WRITTEN) ? stores_of(blocks, sets, drift) : 0;
+  return sets && meet_by(LDG_MODEL_MEET_WRITTEN) ? stores_of(blocks, 1, sets, drift) : 0;
 }
+/* In a column; INT64_MAX: the caller says. */
+static int64_t blocks_of(const ldg_nest *n) { return n->any && n->nd == 1 ? INT64_MAX : n->dim[0].n; }
 static flank by_groups(const ldg_nest *n, int side) {
   const int64_t stride = stride_of(&n->dim[0], side);
   int64_t drift = 0;
   const int64_t sets = side == LDG_MODEL_READ ? sets_of(stride, few_read(n->block)) : written_sets(n->block, stride, &drift);
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
-  const int64_t stores = side == LDG_MODEL_WRITE ? ldg_paced_stores(n->block, stride, n->dim[0].n) : 0;
+  const int64_t stores = side == LDG_MODEL_WRITE ? ldg_paced_stores(n->block, stride, blocks_of(n)) : 0;
   return group ? (flank){ .sets = sets, .group = group, .stores = (int32_t)stores, .far = is_far(n, side, sets, drift != 0) } : (flank){ 0 };
 }
 
@@ -124,7 +127,8 @@ static flank kept_apart(const ldg_nest *n, int side) {
 
 /* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
  * wait less where a store to a near line stands between two of them (1 byte, 1 KiB apart, by a loop of its own 5.2 ns a block, with 64 slots 5.1, so 4.05; Zen 5; what
- * the library gains by it is in bench/README.md), of others those of a few bytes by 64 slots (8 bytes, 2 KiB apart: 7.5 and 6.0). Only calls find out. */
+ * the library gains by it is in bench/README.md), those of fewer sets by three (8 bytes, 2 KiB apart: 20000 blocks 5.8 at once, 5.4 with 64 slots, 2.8 so; 60000 7.2, 6.9, 5.9; 4 KiB 20000 7.4, 5.4, 5.3), of others
+ * those of a few bytes by 64 slots. Only calls find out. */
 enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16, FAR_STORES = 3 };
 static bool is_far_written(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
@@ -146,7 +150,7 @@ static flank written_by_pages(const ldg_nest *n) {
 }
 
 /* Rows of some lines that are written to at most four sets have such stores, too: as many for each line (128 B, 2 KiB apart 4.8 ns a row at once, 1.9 so; 4 KiB apart 9.3 and 2.9;
- * 256 B, 4 KiB apart 11.3 and 4.1; of eight sets nothing; Zen 5); and idle slots where they are read from two (128 B, 4 KiB apart 4.6 and 3.6). */
+ * 256 B, 4 KiB apart 11.3 and 4.1; of eight sets nothing; 30000 from memory, 128 B, 2 KiB apart 6.8 and 6.8; Zen 5); and idle slots where they are read from two (128 B, 4 KiB apart 4.6 and 3.6). */
 enum { ROW_SETS = 4, ROW_IDLE = 4 };
 static flank by_rows(const ldg_nest *n, int side) {
   if (n->block > LDG_APART_MAX || !sets_by(LDG_MODEL_SETS_APART)) return (flank){ 0 };
@@ -154,8 +158,8 @@ static flank by_rows(const ldg_nest *n, int side) {
   if (side == LDG_MODEL_WRITE) stride = without_drift(stride, &drift);
   const int64_t lines = (n->block + LINE - 1) / LINE, sets = lines * sets_of(stride, ROW_SETS / lines);
   if (!sets || (side == LDG_MODEL_READ && sets > 2)) return (flank){ 0 };
-  const int32_t idle = side == LDG_MODEL_READ ? (int32_t)lines * ROW_IDLE : 0;
-  return (flank){ .sets = sets, .idle = idle, .stores = idle ? 0 : (int32_t)(lines * stores_of(lines * n->dim[0].n, sets, drift)), .guess = idle };
+  if (side == LDG_MODEL_READ) return (flank){ .sets = sets, .idle = (int32_t)lines * ROW_IDLE, .guess = true };
+  return (flank){ .sets = sets, .stores = (int32_t)(lines * stores_of(blocks_of(n), lines, sets, drift)), .guess = is_far(n, side, sets, drift != 0) };
 }
 
 static flank flank_of(const ldg_nest *n, int side) {
@@ -167,20 +171,22 @@ static flank flank_of(const ldg_nest *n, int side) {
   return far.sets ? far : groups.group ? groups : apart.sets ? apart : written_by_pages(n);
 }
 
-/* A first cache that is found by places in a page has as many ways as it has pages. What is written to lines that it holds, and some more, waits for nothing (8 bytes,
- * ns at once, and by stores: 4 KiB apart 12 blocks 3.5 and 37, 17 31 and 49, 24 98 and 64; 2 KiB 24 6 and 40, 33 72 and 54; 1 KiB 48 21 and 48, 64 165 and 65; Zen 5). What is
- * read gains little, if it gains, so calls that are not timed do not try it (48 blocks 4 KiB apart 41 and 106, 96 183 and 206, 250 520 and 477). */
+/* Of lines that lie at one place in their pages a first cache that is found by places in a page holds one for each of its pages; its level in the model is half of what it holds. What
+ * is written to as many, and some more, waits for nothing (8 bytes, ns at once, and by stores: 4 KiB apart 12 blocks 3.5 and 37, 17 31 and 49, 24 98 and 64; 2 KiB 24 6 and 40,
+ * 33 72 and 54; 1 KiB 48 21 and 48, 64 165 and 65; Zen 5). */
 enum { MORE = 5 };
+static int64_t held_blocks(const ldg_nest *n, int side, int64_t sets) {
+  const int64_t ways = ldg_max(2 * (int64_t)ldg_model_footprint(LDG_MODEL_L1) / PAGE, WAYS);
+  return (side == LDG_MODEL_WRITE ? ways * sets + MORE : 2 * WAYS * sets) / ((n->block + LINE - 1) / LINE);
+}
+/* What is read gains little, if it gains, so nests of which no call would be timed do not try it (48 blocks 4 KiB apart 41 and 106 ns, 96 183 and 206, 250 520 and 477). */
 static bool are_few(const ldg_nest *n, int side, const flank *f) {
-  const int64_t ways = ldg_max(2 * (int64_t)ldg_model_footprint(LDG_MODEL_L1) / PAGE, WAYS), lines = (n->block + LINE - 1) / LINE;
-  const int64_t held = side == LDG_MODEL_WRITE ? ways * f->sets + MORE : ldg_max(2 * WAYS * f->sets, LDG_TRIAL_LEAST / LINE - 1);
-  return n->dim[0].n <= held / lines;
+  if (blocks_of(n) <= held_blocks(n, side, f->sets)) return true;
+  return side == LDG_MODEL_READ && blocks_of(n) < INT64_MAX && lines_of(n, side) * (double)((n->block + LINE - 1) / LINE) < LDG_TRIAL_LEAST / LINE;
 }
 /* A side that there is something to be done about. */
-static flank slow_flank(const ldg_nest *n, int side) {
-  const flank f = flank_of(n, side);
-  return f.sets && are_few(n, side, &f) ? (flank){ 0 } : f;
-}
+static flank unless_few(const ldg_nest *n, int side, flank f) { return f.sets && are_few(n, side, &f) ? (flank){ 0 } : f; }
+static flank slow_flank(const ldg_nest *n, int side) { return unless_few(n, side, flank_of(n, side)); }
 
 /* Blocks in a group, of both sides; 0: none is waited for. */
 static int64_t group_of(flank r, flank w) { return r.group && w.group ? ldg_min(r.group, w.group) : r.group + w.group; }
@@ -189,10 +195,10 @@ static bool is_only_guessed(flank r, flank w) { return (!r.sets || r.guess) && (
 
 const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
-  const flank r = slow_flank(n, LDG_MODEL_READ), w = slow_flank(n, LDG_MODEL_WRITE);
-  if (!flank_of(n, LDG_MODEL_READ).sets && !flank_of(n, LDG_MODEL_WRITE).sets)
-    return "its lines neither meet in few sets of the cache nor are written to a page each, or this machine does not mind";
-  if ((!r.sets && !w.sets) || n->dim[0].n < 4 * group_of(r, w)) return "there are few blocks";
+  const flank read = flank_of(n, LDG_MODEL_READ), write = flank_of(n, LDG_MODEL_WRITE);
+  if (!read.sets && !write.sets) return "its lines neither meet in few sets of the cache nor are written to a page each, or this machine does not mind";
+  const flank r = unless_few(n, LDG_MODEL_READ, read), w = unless_few(n, LDG_MODEL_WRITE, write);
+  if ((!r.sets && !w.sets) || blocks_of(n) < 4 * group_of(r, w)) return "there are few blocks";
   return r.far || w.far ? "its lines come from memory" : NULL;
 }
 
@@ -209,15 +215,19 @@ static void loops(const ldg_job *j, ldg_run *kernel, int k, const char *src, cha
   else for (int64_t i = 0; i < n; i++) loops(j, kernel, k - 1, src + i * d->src, dst + i * d->dst, d[-1].n);
 }
 
-static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  (void)i0;
-  loops(j, ((const paced *)(const void *)j->own)->kernel, j->nest.nd - 1, src, dst, n);
+static const paced *paced_of(const ldg_job *j) { return (const paced *)(const void *)j->own; }
+static int run_by(const ldg_job *j, ldg_run *kernel, const char *src, char *dst, int64_t i0, int64_t n) {
+  if (n <= paced_of(j)->few) return paced_of(j)->plain(j, src, dst, i0, n);
+  loops(j, kernel, j->nest.nd - 1, src, dst, n);
   return LADING_OK;
 }
-static int run_other(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  (void)i0;
-  loops(j, ((const paced *)(const void *)j->own)->other, j->nest.nd - 1, src, dst, n);
-  return LADING_OK;
+static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_by(j, paced_of(j)->kernel, src, dst, i0, n); }
+static int run_other(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_by(j, paced_of(j)->other, src, dst, i0, n); }
+
+/* Of a column of any length so many blocks are few, for what is written; if that is nothing, for what is read as many as are not timed. */
+static int64_t few_of(const ldg_nest *n, flank r, flank w) {
+  if (blocks_of(n) < INT64_MAX) return 0;
+  return w.sets ? held_blocks(n, LDG_MODEL_WRITE, w.sets) : ldg_max(held_blocks(n, LDG_MODEL_READ, r.sets), LDG_TRIAL_LEAST / LINE - 1);
 }
 
 /* By groups if what is read is, else as this machine likes it; the other of both is worth a trial. */
@@ -226,7 +236,7 @@ void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *pla
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
   const bool in_groups = group && (r.group || !sets_by(LDG_MODEL_SETS_APART)), either = group && w.stores;
   *(paced *)(void *)j->own = (paced){
-    { group, r.idle ? r.idle : w.idle, w.stores, r.group != 0, w.group != 0 }, in_groups ? groups : apart, in_groups ? apart : groups
+    { group, r.idle ? r.idle : w.idle, w.stores, r.group != 0, w.group != 0 }, in_groups ? groups : apart, in_groups ? apart : groups, plain, few_of(&j->nest, r, w)
   };
   ldg_run *ways[LDG_TRIAL_WAYS] = { plain, run };
   int n = 2;
