@@ -239,6 +239,17 @@ def bytes_loop(length, dims, off=0):
     return Nest(width, dims, off, run=length // width if length > width else 0)
 
 
+def loops(width, run, dims, swap):
+    """Type and hand-written loop of dims = [(n, stride), ...], innermost first, the two innermost swapped if so."""
+    order = list(reversed(dims))
+    if swap:
+        order[-1], order[-2] = order[-2], order[-1]
+    kind = f"contiguous({run},{ELEMS[width]})"
+    for n, stride in reversed(order):
+        kind = f"hvector({n},1,{stride},{kind})"
+    return kind, Nest(width, order, run=run if run > 1 else 0)
+
+
 def main():
     import suites_field
     import suites_own

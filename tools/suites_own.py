@@ -1,5 +1,5 @@
 """Our own suites: small calls, transposes, and layouts that are in nobody's suite (so nothing is tuned to them alone)."""
-from make_suites import (C16, ELEMS, List, Nest, Record, Split, Suite, arena, bytes_loop, grid, iota, lengths, shuffle, starts, struct, sub)
+from make_suites import (C16, ELEMS, List, Nest, Record, Split, Suite, arena, bytes_loop, grid, iota, lengths, loops, shuffle, starts, struct, sub)
 
 
 def small():
@@ -63,13 +63,7 @@ def random_nests(s):
             n = rng.between(2, 40)
             dims.append((n, -step if not rng.between(0, 5) else step))
             step *= n
-        order = list(reversed(dims))
-        if len(order) > 1 and not rng.between(0, 1):
-            order[-1], order[-2] = order[-2], order[-1]
-        kind = f"contiguous({run},{ELEMS[width]})"
-        for n, stride in reversed(order):
-            kind = f"hvector({n},1,{stride},{kind})"
-        s.add(f"nest_{i}", kind, Nest(width, order, run=run if run > 1 else 0))
+        s.add(f"nest_{i}", *loops(width, run, dims, len(dims) > 1 and not rng.between(0, 1)))
 
 
 def index_lists(s):

@@ -1,5 +1,5 @@
 """Layouts that nobody chose: random nests, rows, block lists of 1 to 64 bytes, index lists, transposes, prime strides and powers of two, at bases off their alignment."""
-from make_suites import ELEMS, List, Nest, Split, Suite, bytes_loop, lengths, shuffle, starts
+from make_suites import ELEMS, List, Split, Suite, bytes_loop, lengths, loops, shuffle, starts
 
 PRIMES = (7, 11, 17, 23, 37, 53, 97, 131, 193, 257, 389, 521, 769, 1031, 1543, 2053, 3079, 4099, 6151, 8209, 12289, 24593)
 EACH = 50    # problems of a family
@@ -23,13 +23,7 @@ def nests(s, rng):
                 break
             dims.append((n, -step if not rng.between(0, 5) else step))
             step, count = step * n, count * n
-        order = list(reversed(dims))
-        if len(order) > 1 and not rng.between(0, 2):
-            order[-1], order[-2] = order[-2], order[-1]
-        kind = f"contiguous({run},{ELEMS[width]})"
-        for n, stride in reversed(order):
-            kind = f"hvector({n},1,{stride},{kind})"
-        s.add(f"random_nest_{i}", kind, Nest(width, order, run=run if run > 1 else 0), shift=anywhere(rng))
+        s.add(f"random_nest_{i}", *loops(width, run, dims, len(dims) > 1 and not rng.between(0, 2)), shift=anywhere(rng))
 
 
 def rows(s, rng, name, about, stride_of):
