@@ -138,6 +138,7 @@ INLINE int run(const ldg_plan *p, int64_t count, const ldg_way *w, const char *m
   return count == 1 ? range(&p->one, w, mem, packed, lo, hi) : items(p, count, w, mem, packed, lo, hi);
 }
 
+/* Each way is a constant of a copy of `run`. */
 int ldg_exec_pack(const ldg_plan *p, int64_t count, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   static const ldg_way pack = { .dir = LDG_PACK }, part = { .dir = LDG_PACK, .part = true };
   return is_part(p, count, lo, hi) ? run(p, count, &part, mem, packed, lo, hi) : run(p, count, &pack, mem, packed, lo, hi);

@@ -377,7 +377,7 @@ static double predict(const ldg_step *s, int dir, int i, int64_t n, const char *
   else *why_not = has_nest(s, dir) ? BACKEND->strategies[i].why_not(&nest) : "not one nest";
   if (*why_not) return 0;
   if (tree) return tree->cost(s, dir) * (double)n / (double)s->n;
-  nest.dim[nest.nd - 1].n = n;
+  nest.dim[nest.nd - 1].n = n, nest.any = false;
   return BACKEND->strategies[i].cost(&nest);
 }
 

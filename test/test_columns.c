@@ -243,15 +243,16 @@ START_TEST(columns_by_near_stores) {
   }
   ck_assert_int_gt(paced, 35);
   for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2) ck_assert_int_eq(stores_between(8, 4096 / sets), ldg_max(12 / sets - 1, 1));
-  for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2) ck_assert_int_eq(stores_of_blocks(1025, 8, 4096 / sets), 16 / sets - 1);
+  for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2) ck_assert_int_eq(stores_of_blocks(641, 8, 4096 / sets), 16 / sets - 1);
   if (ldg_cpu_ticks()) {
     static const struct { int64_t stride; int stores; } drifting[] = { { 4097, 11 }, { -4094, 9 }, { 8195, 8 }, { 4100, 1 }, { 2049, 6 }, { -2050, 5 }, { 2051, 0 }, { 1023, 2 }, { 1026, 0 }, { 3, 0 }, { INT64_MAX, 1 }, { INT64_MIN + 1, 11 } };
     for (size_t i = 0; i < sizeof drifting / sizeof *drifting; i++) ck_assert_int_eq(stores_between(8, drifting[i].stride), drifting[i].stores);
     ck_assert_int_eq(stores_between(65, -4096), 2 * (12 / 2 - 1)); /* rows of two lines, for each of them */
-    ck_assert_int_eq(stores_between(256, 4096), 4 * (12 / 4 - 1));
-    ck_assert_int_eq(stores_of_blocks(1000, 256, 4096), 4 * (16 / 4 - 1)); /* more lines */
+    ck_assert_int_eq(stores_of_blocks(160, 256, 4096), 4 * (12 / 4 - 1));
+    ck_assert_int_eq(stores_of_blocks(200, 256, 4096), 4 * (16 / 4 - 1)); /* more lines */
     ck_assert_int_eq(stores_between(128, 4098), 2 * (4 * 16 / (4 * 2 + 2) - 1)); /* drifting */
     ck_assert_int_eq(stores_between(128, 4100), 0);
+    ck_assert_int_eq(stores_of_blocks(INT64_MAX, 65, 4096), 2 * (16 / 2 - 1));
   }
   const ldg_nest of_eight_sets = { .block = 128, .nd = 1, .dim = { { 200, 128, 1024 } } }, long_rows = { .block = 257, .nd = 1, .dim = { { 200, 257, 4096 } } },
     longest = { .block = INT64_MAX, .nd = 1, .dim = { { 200, INT64_MAX, INT64_MIN } } }, most = { .block = 65, .nd = 1, .dim = { { INT64_MAX, 65, 4096 } } }, rows = { .block = 65, .nd = 1, .dim = { { 200, 65, 4096 } } };
@@ -271,7 +272,7 @@ START_TEST(few_blocks_of_few_sets) {
   static const struct { int64_t block, stride, few; } written[] = { { 8, 4096, 17 }, { 8, -4096, 17 }, { 8, 2048, 29 }, { 8, 1024, 53 }, { 8, 512, 101 }, { 8, 4099, 17 }, { 64, 1024, 53 }, { 100, 4096, 14 }, { 100, 2048, 26 } },
     read[] = { { 8, 4096, 127 }, { 8, 512, 128 }, { 40, -2048, 127 }, { 100, 4096, 63 } };
   ldg_model m = ldg_model_builtin();
-  m.level[LDG_MODEL_L1] = 24 << 10, m.level[LDG_MODEL_L3] = 32 << 20; /* half of what it holds: twelve ways */
+  m.level[LDG_MODEL_L1] = 24 << 10, m.level[LDG_MODEL_L2] = 1 << 20, m.level[LDG_MODEL_L3] = 32 << 20; /* half of what it holds: twelve ways */
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 1;
   m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = m.number[LDG_MODEL_SETS_APART] = 8;
   ldg_model_use(&m);
@@ -289,6 +290,10 @@ START_TEST(few_blocks_of_few_sets) {
   for (int64_t n = 17; n <= 18; n++) ck_assert_int_eq(first_of_length(any, n), n == 17 ? 3 : 2); /* how many blocks there are the call says */
   any.dim[0] = (ldg_dim){ 64, 4096, 8 };
   for (int64_t n = 127; n <= 128; n++) ck_assert_int_eq(first_of_length(any, n), n == 127 ? 3 : 1);
+  m.number[LDG_MODEL_MEET_WRITTEN] = 16, ldg_model_use(&m);
+  const ldg_nest by_groups = { .block = 8, .nd = 1, .any = true, .dim = { { 64, 8, 2048 } } };
+  for (int64_t n = 127; n <= 128; n++) ck_assert_int_eq(first_of_length(by_groups, n), n == 127 ? 3 : 2); /* of 32 */
+  m.number[LDG_MODEL_MEET_WRITTEN] = 1, ldg_model_use(&m);
   ck_assert_int_eq(first_of(rows), 2);
   rows.dim[0] = (ldg_dim){ 1 << 20, 128, 2048 };
   ck_assert_int_eq(first_of(rows), 3); /* from memory */

@@ -40,7 +40,7 @@ def prime(rng, block):
 
 
 def power(rng, block):
-    """128 bytes to 8 KiB, of which the larger ones are in few sets of a cache, and some a few bytes off."""
+    """256 bytes to 8 KiB, of which the larger ones are in few sets of a cache, and some a few bytes off."""
     least = max(block + 4, 128).bit_length()
     return (1 << rng.between(least, max(least, 13))) + (rng.between(-3, 3) if not rng.between(0, 3) else 0)
 

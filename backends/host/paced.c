@@ -15,7 +15,7 @@
 #define PAGE 4096 /* lines so far apart are of one set */
 enum { LINE = 64 };
 
-/* First what kernels go by. Of a column of any length, as many blocks as `few` go by `plain`. */
+/* First what kernels go by. Of a column of any length, up to `few` blocks go by `plain`. */
 typedef struct paced { ldg_paced each; ldg_run *kernel, *other, *plain; int64_t few; } paced;
 _Static_assert(sizeof(paced) <= LDG_TRIAL_OWN, "a trial leaves it room");
 
@@ -86,15 +86,15 @@ static double lines_of(const ldg_nest *n, int side) {
     if (fabs((double)stride_of(&n->dim[k], side)) >= LINE) lines *= (double)n->dim[k].n;
   return lines;
 }
+static int64_t lines_of_block(const ldg_nest *n) { return (n->block + LINE - 1) / LINE; }
 static bool is_far(const ldg_nest *n, int side, int64_t sets, bool drifts) {
-  return sets > 1 && (drifts ? LINE * lines_of(n, side) : reach_of(n, side)) > ldg_model_footprint(LDG_MODEL_L3);
+  return sets > 1 && (drifts ? (double)(LINE * lines_of_block(n)) * lines_of(n, side) : reach_of(n, side)) > ldg_model_footprint(LDG_MODEL_L3);
 }
 /* Where columns are written, stores to a near line between blocks may do better than groups: the store queue, of some hundred, then has so many fewer lines of one set
  * on their way (8 bytes, 4096 blocks, ns each at once, by groups, and so: 512 bytes apart 2.7, 1.1, 0.85; 1 KiB 3.6, 2.3, 1.2; 2 KiB 6.9, 2.8, 1.6; 4 KiB 6.9, 5.1, 2.8; 100
- * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). */
-/* For a block of one set 16, its own among them; fewer where that drifts (8 bytes, 8192 blocks at once, and so: 4097 B apart 6.2 and 2.75, 4099 3.1 and 2.5, 2049 3.8 and
- * 1.3, 2050 1.9 and 1.2, 1025 1.7 and 0.85), and of a column of up to 1024 lines (8 bytes, 4 KiB apart, by 16 and 12: 64 blocks 2.4 and 1.9, 600 2.2 and 2.0, 1500 2.3 and 3.1). */
-enum { STORES = 16, STORES_NEAR = 12, NEAR_LINES = 1024 };
+ * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). For a block of one set 16, its own among them; fewer where that drifts (8 bytes, 8192 blocks at once, and so: 4097 B apart 6.2 and 2.75, 4099 3.1 and 2.5, 2049 3.8 and
+ * 1.3, 2050 1.9 and 1.2, 1025 1.7 and 0.85), and of a column of up to 640 lines (8 bytes, 4 KiB apart, by 16 and 12: 64 blocks 2.4 and 1.9, 600 2.2 and 2.0, 1500 2.3 and 3.1; 1024 1 KiB apart 0.86 and 1.07). */
+enum { STORES = 16, STORES_NEAR = 12, NEAR_LINES = 640 };
 static int64_t stores_of(int64_t blocks, int64_t lines, int64_t sets, int64_t drift) {
   const int64_t stores = drift || blocks > NEAR_LINES / lines ? STORES : STORES_NEAR;
   return ldg_max(1, DRIFT * stores / (DRIFT * sets + drift) - 1);
@@ -104,14 +104,14 @@ int64_t ldg_paced_stores(int64_t block, int64_t stride, int64_t blocks) {
   const int64_t sets = written_sets(block, stride, &drift);
   return sets && meet_by(LDG_MODEL_MEET_WRITTEN) ? stores_of(blocks, 1, sets, drift) : 0;
 }
-/* In a column; INT64_MAX: the caller says. */
+/* In a column; INT64_MAX: the caller says. Where its lines are from is judged by the likely number. */
 static int64_t blocks_of(const ldg_nest *n) { return n->any && n->nd == 1 ? INT64_MAX : n->dim[0].n; }
 static flank by_groups(const ldg_nest *n, int side) {
   const int64_t stride = stride_of(&n->dim[0], side);
   int64_t drift = 0;
   const int64_t sets = side == LDG_MODEL_READ ? sets_of(stride, few_read(n->block)) : written_sets(n->block, stride, &drift);
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
-  const int64_t stores = side == LDG_MODEL_WRITE ? ldg_paced_stores(n->block, stride, blocks_of(n)) : 0;
+  const int64_t stores = side == LDG_MODEL_WRITE ? ldg_paced_stores(n->block, stride, n->dim[0].n) : 0;
   return group ? (flank){ .sets = sets, .group = group, .stores = (int32_t)stores, .far = is_far(n, side, sets, drift != 0) } : (flank){ 0 };
 }
 
@@ -156,10 +156,10 @@ static flank by_rows(const ldg_nest *n, int side) {
   if (n->block > LDG_APART_MAX || !sets_by(LDG_MODEL_SETS_APART)) return (flank){ 0 };
   int64_t drift = 0, stride = stride_of(&n->dim[0], side);
   if (side == LDG_MODEL_WRITE) stride = without_drift(stride, &drift);
-  const int64_t lines = (n->block + LINE - 1) / LINE, sets = lines * sets_of(stride, ROW_SETS / lines);
+  const int64_t lines = lines_of_block(n), sets = lines * sets_of(stride, ROW_SETS / lines);
   if (!sets || (side == LDG_MODEL_READ && sets > 2)) return (flank){ 0 };
   if (side == LDG_MODEL_READ) return (flank){ .sets = sets, .idle = (int32_t)lines * ROW_IDLE, .guess = true };
-  return (flank){ .sets = sets, .stores = (int32_t)(lines * stores_of(blocks_of(n), lines, sets, drift)), .guess = is_far(n, side, sets, drift != 0) };
+  return (flank){ .sets = sets, .stores = (int32_t)(lines * stores_of(n->dim[0].n, lines, sets, drift)), .guess = is_far(n, side, sets, drift != 0) };
 }
 
 static flank flank_of(const ldg_nest *n, int side) {
@@ -177,12 +177,12 @@ static flank flank_of(const ldg_nest *n, int side) {
 enum { MORE = 5 };
 static int64_t held_blocks(const ldg_nest *n, int side, int64_t sets) {
   const int64_t ways = ldg_max(2 * (int64_t)ldg_model_footprint(LDG_MODEL_L1) / PAGE, WAYS);
-  return (side == LDG_MODEL_WRITE ? ways * sets + MORE : 2 * WAYS * sets) / ((n->block + LINE - 1) / LINE);
+  return (side == LDG_MODEL_WRITE ? ways * sets + MORE : 2 * WAYS * sets) / lines_of_block(n);
 }
-/* What is read gains little, if it gains, so nests of which no call would be timed do not try it (48 blocks 4 KiB apart 41 and 106 ns, 96 183 and 206, 250 520 and 477). */
+/* What is read gains little, if it gains, so nests of fewer lines than a call must have to be timed do not try it (48 blocks 4 KiB apart 41 and 106 ns, 96 183 and 206, 250 520 and 477). */
 static bool are_few(const ldg_nest *n, int side, const flank *f) {
   if (blocks_of(n) <= held_blocks(n, side, f->sets)) return true;
-  return side == LDG_MODEL_READ && blocks_of(n) < INT64_MAX && lines_of(n, side) * (double)((n->block + LINE - 1) / LINE) < LDG_TRIAL_LEAST / LINE;
+  return side == LDG_MODEL_READ && blocks_of(n) < INT64_MAX && lines_of(n, side) * (double)lines_of_block(n) < LDG_TRIAL_LEAST / LINE;
 }
 /* A side that there is something to be done about. */
 static flank unless_few(const ldg_nest *n, int side, flank f) { return f.sets && are_few(n, side, &f) ? (flank){ 0 } : f; }
@@ -225,9 +225,10 @@ static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t
 static int run_other(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_by(j, paced_of(j)->other, src, dst, i0, n); }
 
 /* Of a column of any length so many blocks are few, for what is written; if that is nothing, for what is read as many as are not timed. */
-static int64_t few_of(const ldg_nest *n, flank r, flank w) {
+static int64_t few_blocks(const ldg_nest *n, flank r, flank w) {
   if (blocks_of(n) < INT64_MAX) return 0;
-  return w.sets ? held_blocks(n, LDG_MODEL_WRITE, w.sets) : ldg_max(held_blocks(n, LDG_MODEL_READ, r.sets), LDG_TRIAL_LEAST / LINE - 1);
+  const int64_t few = w.sets ? held_blocks(n, LDG_MODEL_WRITE, w.sets) : ldg_max(held_blocks(n, LDG_MODEL_READ, r.sets), LDG_TRIAL_LEAST / LINE - 1);
+  return ldg_max(few, 4 * group_of(r, w) - 1);
 }
 
 /* By groups if what is read is, else as this machine likes it; the other of both is worth a trial. */
@@ -236,7 +237,7 @@ void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *pla
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
   const bool in_groups = group && (r.group || !sets_by(LDG_MODEL_SETS_APART)), either = group && w.stores;
   *(paced *)(void *)j->own = (paced){
-    { group, r.idle ? r.idle : w.idle, w.stores, r.group != 0, w.group != 0 }, in_groups ? groups : apart, in_groups ? apart : groups, plain, few_of(&j->nest, r, w)
+    { group, r.idle ? r.idle : w.idle, w.stores, r.group != 0, w.group != 0 }, in_groups ? groups : apart, in_groups ? apart : groups, plain, few_blocks(&j->nest, r, w)
   };
   ldg_run *ways[LDG_TRIAL_WAYS] = { plain, run };
   int n = 2;
