@@ -93,7 +93,7 @@ static bool is_far(const ldg_nest *n, int side, int64_t sets, bool drifts) {
 /* Where columns are written, stores to a near line between blocks may do better than groups: the store queue, of some hundred, then has so many fewer lines of one set
  * on their way (8 bytes, 4096 blocks, ns each at once, by groups, and so: 512 bytes apart 2.7, 1.1, 0.85; 1 KiB 3.6, 2.3, 1.2; 2 KiB 6.9, 2.8, 1.6; 4 KiB 6.9, 5.1, 2.8; 100
  * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). For a block of one set 16, its own among them; fewer where that drifts (8 bytes, 8192 blocks at once, and so: 4097 B apart 6.2 and 2.75, 4099 3.1 and 2.5, 2049 3.8 and
- * 1.3, 2050 1.9 and 1.2, 1025 1.7 and 0.85), and of a column of up to 640 lines (8 bytes, 4 KiB apart, by 16 and 12: 64 blocks 2.4 and 1.9, 600 2.2 and 2.0, 1500 2.3 and 3.1; 1024 1 KiB apart 0.86 and 1.07). */
+ * 1.3, 2050 1.9 and 1.2, 1025 1.7 and 0.85), and of a column of up to 640 lines (8 bytes, 4 KiB apart, by 16 and 12: 64 blocks 2.4 and 1.9, 600 2.2 and 2.0, 1500 2.3 and 3.1; 1024 1 KiB apart 0.86 and 1.04). */
 enum { STORES = 16, STORES_NEAR = 12, NEAR_LINES = 640 };
 static int64_t stores_of(int64_t blocks, int64_t lines, int64_t sets, int64_t drift) {
   const int64_t stores = drift || blocks > NEAR_LINES / lines ? STORES : STORES_NEAR;
