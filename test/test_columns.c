@@ -93,18 +93,6 @@ START_TEST(columns_that_go_by_groups) {
 }
 END_TEST
 
-static int put_piece(void *arg, int64_t off, int64_t pos, int64_t len) {
-  char *const *both = arg; /* memory, packed */
-  memcpy(both[0] + off, both[1] + pos, (size_t)len);
-  return 0;
-}
-static int copy_piece(void *arg, int64_t off, int64_t pos, int64_t len) {
-  char *const *both = arg; /* memory, packed */
-  memcpy(both[1] + pos, both[0] + off, (size_t)len);
-  return 0;
-}
-
-/* The whole message often enough that every way of a trial has its first calls, each the same as what was moved before. */
 enum { OFTEN = 4 * 32 + 2 }; /* calls: all ways have their first ones */
 static void check_often(const sample *s, int64_t size, int64_t span) {
   char *packed = malloc((size_t)size), *again = malloc((size_t)size), *mem = calloc(1, (size_t)span);
@@ -343,65 +331,6 @@ START_TEST(columns_outlive_the_model) {
 }
 END_TEST
 
-/* A few columns of a matrix at a time, the far lines of which are of few sets: in groups and as many at once as the processor likes, by turns. */
-START_TEST(few_columns_of_a_transpose) {
-  rng r = rng_of(45);
-  ldg_model m = ldg_model_builtin();
-  int64_t in_groups = 0;
-  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 8;
-  ldg_model_use(&m);
-  for (int i = 0; i < 12; i++) {
-    const int64_t width = INT64_C(1) << i % 6, rows = rng_in(&r, 150, 400), columns = rng_in(&r, 9, 20), stride = 1024 * rng_in(&r, 1, 2);
-    const int64_t few = rng_in(&r, 1, 8), lo = rng_in(&r, 0, columns - few) * rows * width, hi = lo + few * rows * width, size = columns * rows * width;
-    sample *s = s_hvector(columns, 1, width, s_hvector(rows, 1, stride, s_contiguous(width, s_elem(LADING_BYTE))));
-    const ldg_plan *planned, *p;
-    ck_assert_int_eq(ldg_api_plan(s->type, &planned), LADING_OK);
-    ck_assert_int_eq(ldg_plan_forced(planned->layout, planned->extent, "transpose", &p), LADING_OK);
-    ck_assert_str_eq(p->one.job[LDG_PACK].name, "transpose");
-    in_groups += p->one.job[LDG_PACK].own[LDG_FEW_READ] && p->one.job[LDG_UNPACK].own[LDG_TILE_NUMBERS + LDG_FEW_WRITTEN] + p->one.job[LDG_UNPACK].own[LDG_FEW_WRITTEN];
-    char *packed = malloc((size_t)size), *again = malloc((size_t)size), *mem = calloc(1, (size_t)(rows * stride));
-    for (int64_t k = 0; k < rows * stride; k++) mem[k] = (char)(k * 7 + k / 251);
-    char *kept = malloc((size_t)(rows * stride));
-    memcpy(kept, mem, (size_t)(rows * stride)), memset(again, 77, (size_t)size);
-    ldg_rep_walk(p->layout->rep, 0, size, copy_piece, &(char *[2]){ mem, packed });
-    for (int k = 0; k < OFTEN; k++) {
-      memset(again + lo, k, (size_t)(hi - lo));
-      ck_assert_int_eq(ldg_exec_pack(p, 1, mem, again + lo, lo, hi), LADING_OK);
-      ck_assert(memcmp(packed + lo, again + lo, (size_t)(hi - lo)) == 0);
-      for (int64_t b = lo; b < hi; b++) packed[b] = (char)(packed[b] + 1);
-      ck_assert_int_eq(ldg_exec_unpack(p, 1, mem, packed + lo, lo, hi), LADING_OK);
-    }
-    for (int64_t b = 0; b < size; b++) ck_assert(again[b] == 77 || (b >= lo && b < hi)); /* nothing else was written, nor between the blocks */
-    ldg_rep_walk(p->layout->rep, 0, size, put_piece, &(char *[2]){ kept, packed });
-    ck_assert(memcmp(kept, mem, (size_t)(rows * stride)) == 0);
-    ldg_plan_release(p), free(packed), free(again), free(mem), free(kept), sample_free(s);
-  }
-  ck_assert_int_gt(in_groups, 0);
-  ldg_model_use(NULL);
-}
-END_TEST
-
-/* Transposes that write to more lines of a set than a cache holds put lines together nearby: to memory, and to packed bytes, whole tiles and what is left. */
-START_TEST(staged_transposes) {
-  static const int64_t widths[] = { 1, 2, 4, 8 }; /* the last has eight lines, which a cache holds */
-  rng r = rng_of(46);
-  int64_t staged[2] = { 0, 0 };
-  for (int i = 0; i < 16; i++) {
-    const int64_t width = widths[i % 4], far = 4096 << i / 8, rows = i & 4 ? rng_in(&r, 66, 150) : 4096 / width, columns = rng_in(&r, 66, 140);
-    sample *s = s_hvector(columns, 1, width, s_hvector(rows, 1, i & 4 ? far : 256 * width, s_contiguous(width, s_elem(LADING_BYTE))));
-    const ldg_plan *planned, *p;
-    ck_assert_int_eq(ldg_api_plan(s->type, &planned), LADING_OK);
-    ck_assert_int_eq(ldg_plan_forced(planned->layout, planned->extent, "transpose", &p), LADING_OK);
-    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) staged[dir] += !strcmp(p->one.job[dir].name, "transpose") && p->one.job[dir].own[LDG_PUT_TOGETHER];
-    ldg_plan_release(p);
-    check_strategies(s, 1, &r);
-    sample_free(s);
-  }
-  ck_assert_int_ge(staged[LDG_PACK], 6);
-  ck_assert_int_ge(staged[LDG_UNPACK], 6);
-}
-END_TEST
-
 /* Lists of both sides are for others. */
 START_TEST(late_lists) {
   static const int64_t at[2] = { 0, 100 }, sums[3] = { 0, 50, 60 };
@@ -427,5 +356,5 @@ START_TEST(late_lists) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, few_columns_of_a_transpose, staged_transposes, late_lists);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, late_lists);
 }

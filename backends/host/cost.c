@@ -117,23 +117,24 @@ double ldg_cost_block(const ldg_nest *n) {
   return call + (n->nd > 1 ? rows * ldg_model_ns(LDG_MODEL_ROW) : 0) + rows * (double)n->dim[0].n * block_each(n);
 }
 
-/* How many squares of k elements a side of n takes; of the short side of a narrow matrix, halves and quarters of one, too. The rest moves one by one. */
-static int64_t squares_of(int64_t n, int64_t k, bool narrow, int64_t *rest) {
+/* How many squares of k elements a side of n takes, with halves and quarters of one, or without. The rest moves one by one. */
+static int64_t squares_of(int64_t n, int64_t k, bool with_parts, int64_t *rest) {
   int64_t all = n / k;
   *rest = n % k;
-  for (int64_t part = k / 2; narrow && part > 0 && 4 * part >= k; part /= 2)
+  for (int64_t part = k / 2; with_parts && part > 0 && 4 * part >= k; part /= 2)
     if (*rest >= part) *rest -= part, all++;
   return all;
 }
 
-/* As ../../genkernels/transpose.inc goes: squares are of 16 bytes a side, rounded to a power of two; a matrix is narrow if its short side is no longer than a line, or four; what has
- * no square is moved as blocks are. */
+/* As ../../genkernels/transpose.inc goes: squares are of 16 bytes a side, rounded to a power of two; a matrix is narrow if its short side is no longer than a line, or four: then that one has
+ * parts of squares, and single bytes on the other; else both have, of up to 4 bytes. What has no square is moved as blocks are. */
 double ldg_cost_transpose(const ldg_nest *n, int p, int q) {
   const int64_t w = n->block, np = n->dim[p].n, nq = n->dim[q].n, less = ldg_min(np, nq), more = ldg_max(np, nq);
   const int up = w > 1 ? 64 - __builtin_clzll((uint64_t)w - 1) : 0; /* log2, rounded up */
   const int64_t line = (int64_t)1 << (up < 5 ? 6 - up : 2), k = (int64_t)1 << (up < 4 ? 4 - up : 0);
   int64_t less_left, more_left;
-  const double squares = (double)squares_of(less, k, less <= line && less < more, &less_left) * (double)squares_of(more, k, false, &more_left);
+  const bool narrow = less <= line && less < more, parts = w <= (narrow ? 1 : 4);
+  const double squares = (double)squares_of(less, k, narrow || parts, &less_left) * (double)squares_of(more, k, parts, &more_left);
   if (squares == 0) return 1.01 * ldg_cost_block(n);
   const double planes = around(n, p, q), f = ldg_cost_footprint(n), odd = ldg_model_odd(LDG_MODEL_ODD_TRANSPOSE, w);
   const double ragged = (double)less * (double)more - (double)(less - less_left) * (double)(more - more_left);

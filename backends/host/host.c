@@ -108,6 +108,7 @@ static double transpose_cost(const ldg_nest *n) {
   return ldg_cost_transpose(n, p, q);
 }
 _Static_assert(2 * LDG_TILE_NUMBERS * sizeof(int64_t) <= LDG_TRIAL_OWN, "a trial leaves it room");
+enum { ROW_SETS = 4 }; /* of lines of so few sets rows of the source go one after the other (8 bytes, unpacked to rows 2 KiB apart 1.0 to 1.26 times as fast, 8 KiB 1.6; of eight sets 0.8 to 1.0; Zen 5) */
 /* A tile writes to a line of as many rows as a line of the source has elements, and a first cache has eight ways or more. Lines from farther than the second cache
  * gain by being many, which is the plain way. */
 static void transpose_prepare(ldg_job *j) {
@@ -116,9 +117,10 @@ static void transpose_prepare(ldg_job *j) {
   j->aux = (const void *)(uintptr_t)(p + 8 * q);
   const int64_t width = j->nest.block, read = ldg_paced_read(width, j->nest.dim[p].src), to = j->nest.dim[q].dst;
   const int64_t groups = ldg_paced_written(width, to), stores = ldg_paced_stores(width, to, INT64_MAX) /* measured with those of long columns */, crowded = LINE / width > 8 * ldg_paced_sets(to);
+  const int64_t order = crowded ? LDG_PUT_TOGETHER : read && !groups && ldg_paced_sets(j->nest.dim[p].src) <= ROW_SETS ? LDG_BY_ROWS : LDG_BY_LINES;
   const bool stores_first = ldg_model_count(LDG_MODEL_SETS_APART) != 0;
-  memcpy(j->own + (stores_first ? 0 : LDG_TILE_NUMBERS), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_PUT_TOGETHER] = crowded, [LDG_NEAR_STORES] = stores }, LDG_TILE_NUMBERS * sizeof(int64_t));
-  memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_FEW_WRITTEN] = groups, [LDG_PUT_TOGETHER] = crowded }, LDG_TILE_NUMBERS * sizeof(int64_t));
+  memcpy(j->own + (stores_first ? 0 : LDG_TILE_NUMBERS), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_ORDER] = order, [LDG_NEAR_STORES] = stores }, LDG_TILE_NUMBERS * sizeof(int64_t));
+  memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_FEW_WRITTEN] = groups, [LDG_ORDER] = order }, LDG_TILE_NUMBERS * sizeof(int64_t));
   const int ways = groups ? 3 : read || crowded ? 2 : 1;
   ldg_trial_prepare(j, kernels()->transpose[transpose_row(width)], ways, ways > 1, bytes_each(&j->nest)); /* of the far side a few columns have more lines, whole tiles no more */
 }

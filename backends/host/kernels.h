@@ -24,6 +24,7 @@
 #define LDG_HEAD_STREAM (-2)
 #define LDG_HEAD_AS_IS (-3)
 #define LDG_FEW_NEAR 256       /* so many lines of few sets come from the second-level cache: then twice as many; of half as many written ones four times */
+#define LDG_TRANSPOSE_ROW 256  /* elements of the rows of one that goes by rows */
 #define LDG_TRANSPOSE_PANEL 64 /* rows of a transpose panel: as many pages as the smallest first-level TLB holds */
 
 #if defined(__has_builtin)
@@ -33,6 +34,35 @@
 #endif
 #ifndef LDG_HAVE_SHUFFLE
 #define LDG_HAVE_SHUFFLE 0
+#endif
+
+/* Squares of 16 bytes a side, one in each lane of a register: rows of them that lie `apart`, and the elements of two interleaved, lane by lane. */
+#if defined(__AVX512BW__)
+#define LDG_SQUARES 4
+typedef __m512i ldg_squares;
+#define LDG_OF_LANES(name) _mm512_##name
+#define LDG_LANE(x, s, i) _mm512_mask_broadcast_i32x4(x, (__mmask16)(0xf << 4 * (i)), _mm_loadu_si128((const __m128i *)(const void *)(s)))
+LDG_INLINE ldg_squares ldg_squares_of(const char *s, int64_t apart) {
+  const ldg_squares one = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)s));
+  return LDG_LANE(LDG_LANE(LDG_LANE(one, s + apart, 1), s + 2 * apart, 2), s + 3 * apart, 3);
+}
+#elif defined(__AVX2__)
+#define LDG_SQUARES 2
+typedef __m256i ldg_squares;
+#define LDG_OF_LANES(name) _mm256_##name
+LDG_INLINE ldg_squares ldg_squares_of(const char *s, int64_t apart) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)s)), _mm_loadu_si128((const __m128i *)(const void *)(s + apart)), 1);
+}
+#else
+#define LDG_SQUARES 1
+#endif
+#if LDG_SQUARES > 1
+LDG_INLINE ldg_squares ldg_squares_low(ldg_squares a, ldg_squares b, int width) {
+  return width == 1 ? LDG_OF_LANES(unpacklo_epi8)(a, b) : width == 2 ? LDG_OF_LANES(unpacklo_epi16)(a, b) : width == 4 ? LDG_OF_LANES(unpacklo_epi32)(a, b) : LDG_OF_LANES(unpacklo_epi64)(a, b);
+}
+LDG_INLINE ldg_squares ldg_squares_high(ldg_squares a, ldg_squares b, int width) {
+  return width == 1 ? LDG_OF_LANES(unpackhi_epi8)(a, b) : width == 2 ? LDG_OF_LANES(unpackhi_epi16)(a, b) : width == 4 ? LDG_OF_LANES(unpackhi_epi32)(a, b) : LDG_OF_LANES(unpackhi_epi64)(a, b);
+}
 #endif
 
 /* What is stored before it is stored first. Processors write stores to their caches in order, some of them two at once where these go on in one line; a

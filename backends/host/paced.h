@@ -9,9 +9,10 @@
 typedef struct ldg_paced { int64_t group; int32_t idle, stores; bool reads, writes; } ldg_paced;
 #define LDG_PACED(job) ((const ldg_paced *)(const void *)(job)->own)
 
-/* What a transpose goes by, in job->own, twice: lines of its far sides to be on their way at once, 0: any number; whether lines that are written are put together nearby;
- * stores to a near line for each that is written. */
-enum { LDG_FEW_READ, LDG_FEW_WRITTEN, LDG_PUT_TOGETHER, LDG_NEAR_STORES, LDG_TILE_NUMBERS };
+/* What a transpose goes by, in job->own, twice: lines of its far sides to be on their way at once, 0: any number; in which order: of lines of the source, of such lines that are
+ * put together nearby before they are written, or of rows of the source; stores to a near line for each that is written. */
+enum { LDG_FEW_READ, LDG_FEW_WRITTEN, LDG_ORDER, LDG_NEAR_STORES, LDG_TILE_NUMBERS };
+enum { LDG_BY_LINES, LDG_PUT_TOGETHER, LDG_BY_ROWS };
 
 /* In words why lines do not meet; else NULL. */
 const char *ldg_paced_why_not(const ldg_nest *n);

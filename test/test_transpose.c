@@ -1,0 +1,122 @@
+/* transpose: matrices by columns, of every shape and in every order that the kernels have, against what it means to transpose. */
+#include "random_types.h"
+#include "api.h"
+#include "base_model.h"
+#include "plan.h"
+#include "../backends/host/paced.h"
+
+enum { OFTEN = 4 * 32 + 2 }; /* calls: all ways have their first ones */
+
+typedef struct matrix { int64_t width, rows, columns, stride; } matrix;
+
+/* Columns lo to hi, one after the other, are what is packed: bytes at `packed` and their places in `mem`, both ways. */
+static void transpose(const matrix *x, int64_t lo, int64_t hi, char *mem, char *packed, bool back) {
+  for (int64_t c = lo; c < hi; c++)
+    for (int64_t i = 0; i < x->rows; i++) {
+      char *m = mem + i * x->stride + c * x->width, *p = packed + (c * x->rows + i) * x->width;
+      memcpy(back ? m : p, back ? p : m, (size_t)x->width);
+    }
+}
+
+/* Moves these columns that many times each way, and nothing else. counts[dir] of plans that go by `order`. */
+static void check_matrix(const matrix *x, int64_t lo, int64_t hi, int times, rng *r, int64_t order, int64_t counts[2]) {
+  const int64_t size = x->columns * x->rows * x->width, all = x->rows * x->stride, from = lo * x->rows * x->width, to = hi * x->rows * x->width;
+  sample *s = s_hvector(x->columns, 1, x->width, s_hvector(x->rows, 1, x->stride, s_contiguous(x->width, s_elem(LADING_BYTE))));
+  const ldg_plan *planned, *p;
+  ck_assert_int_eq(ldg_api_plan(s->type, &planned), LADING_OK);
+  ck_assert_int_eq(ldg_plan_forced(planned->layout, planned->extent, "transpose", &p), LADING_OK);
+  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++)
+    counts[dir] += p->one.job[dir].name && !strcmp(p->one.job[dir].name, "transpose") && p->one.job[dir].own[LDG_ORDER] == order;
+  char *mem = malloc((size_t)all), *want_mem = malloc((size_t)all), *packed = malloc((size_t)size), *want = malloc((size_t)size);
+  for (int64_t k = 0; k < all; k++) mem[k] = (char)rng_next(r);
+  memcpy(want_mem, mem, (size_t)all), memset(want, 77, (size_t)size), memset(packed, 77, (size_t)size);
+  for (int k = 0; k < times; k++) {
+    transpose(x, lo, hi, want_mem, want, false), memset(packed + from, k, (size_t)(to - from));
+    ck_assert_int_eq(ldg_exec_pack(p, 1, mem, packed + from, from, to), LADING_OK);
+    ck_assert_msg(memcmp(packed, want, (size_t)size) == 0, "pack, call %d: %ld rows of %ld columns of %ld bytes, %ld apart, from %ld to %ld", k, (long)x->rows, (long)x->columns, (long)x->width, (long)x->stride, (long)lo, (long)hi);
+    for (int64_t b = from; b < to; b++) packed[b] = (char)(packed[b] * 5 + 1), want[b] = packed[b];
+    transpose(x, lo, hi, want_mem, want, true);
+    ck_assert_int_eq(ldg_exec_unpack(p, 1, mem, packed + from, from, to), LADING_OK);
+    ck_assert_msg(memcmp(mem, want_mem, (size_t)all) == 0, "unpack, call %d: %ld rows of %ld columns of %ld bytes, %ld apart, from %ld to %ld", k, (long)x->rows, (long)x->columns, (long)x->width, (long)x->stride, (long)lo, (long)hi);
+  }
+  ldg_plan_release(p), free(packed), free(want), free(mem), free(want_mem), sample_free(s);
+}
+
+/* Whole squares, halves and quarters of them, several side by side, and single elements. */
+START_TEST(every_shape) {
+  static const int64_t widths[] = { 1, 2, 3, 4, 8, 12, 16, 32 };
+  rng r = rng_of(61);
+  int64_t plain[2] = { 0, 0 };
+  for (int w = 0; w < 8; w++)
+    for (int64_t rows = 1; rows <= 41; rows += 1 + (rows > 34))
+      for (int64_t columns = 2; columns <= 36; columns += 1 + columns % 2) {
+        const matrix x = { widths[w], rows, columns, widths[w] * columns + rng_in(&r, 0, 9) };
+        check_matrix(&x, 0, columns, 1, &r, LDG_BY_LINES, plain);
+      }
+  for (int i = 0; i < 60; i++) {
+    const int64_t width = widths[i % 8], columns = rng_in(&r, 60, 300);
+    const matrix x = { width, rng_in(&r, 60, 300), columns, width * columns + rng_in(&r, 0, 200) };
+    check_matrix(&x, 0, columns, 1, &r, LDG_BY_LINES, plain);
+  }
+  ck_assert_int_gt(plain[LDG_PACK], 1000);
+  ck_assert_int_gt(plain[LDG_UNPACK], 1000);
+}
+END_TEST
+
+/* A few columns of a matrix at a time, the far lines of which are of few sets: in groups and as many at once as the processor likes, by turns. */
+START_TEST(few_columns) {
+  rng r = rng_of(45);
+  ldg_model m = ldg_model_builtin();
+  int64_t all[2] = { 0, 0 };
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 8;
+  ldg_model_use(&m);
+  for (int i = 0; i < 12; i++) {
+    const matrix x = { INT64_C(1) << i % 6, rng_in(&r, 150, 400), rng_in(&r, 9, 20), 1024 * rng_in(&r, 1, 2) };
+    const int64_t few = rng_in(&r, 1, 8), lo = rng_in(&r, 0, x.columns - few);
+    check_matrix(&x, lo, lo + few, OFTEN, &r, LDG_BY_ROWS, all); /* what is packed is read from few sets, and written to many */
+  }
+  ck_assert_int_gt(all[LDG_PACK], 0);
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* What is read from few sets goes by rows of the source: from memory, and from packed columns. */
+START_TEST(by_rows) {
+  static const int64_t widths[] = { 1, 2, 4, 8, 16, 32 };
+  rng r = rng_of(47);
+  ldg_model m = ldg_model_builtin();
+  int64_t counts[2] = { 0, 0 };
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 8;
+  ldg_model_use(&m);
+  for (int i = 0; i < 36; i++) {
+    const int64_t width = widths[i % 6], columns = rng_in(&r, 65, 150);
+    const bool far = i / 6 % 2; /* else a column has as many bytes */
+    const matrix x = { width, far ? rng_in(&r, 65, 300) : 4096 / width << (i > 24 && width > 2), columns, far ? 8192 << (width > 16) : width * columns + 24 };
+    check_matrix(&x, 0, columns, 2 + (i < 12 ? OFTEN : 0), &r, LDG_BY_ROWS, counts);
+  }
+  ck_assert_int_ge(counts[LDG_PACK], 12);
+  ck_assert_int_ge(counts[LDG_UNPACK], 12);
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* What is written to more lines of a set than a cache holds is put together nearby: to memory, and to packed bytes, whole tiles and what is left. */
+START_TEST(put_together) {
+  static const int64_t widths[] = { 1, 2, 4, 8 }; /* the last has eight lines, which a cache holds */
+  rng r = rng_of(46);
+  int64_t counts[2] = { 0, 0 };
+  for (int i = 0; i < 16; i++) {
+    const int64_t width = widths[i % 4], columns = rng_in(&r, 66, 140);
+    const matrix x = { width, i & 4 ? rng_in(&r, 66, 150) : 4096 / width, columns, i & 4 ? 4096 << i / 8 : 256 * width };
+    const int64_t lo = rng_in(&r, 0, 30);
+    check_matrix(&x, 0, columns, 2, &r, LDG_PUT_TOGETHER, counts);
+    check_matrix(&x, lo, rng_in(&r, lo + 1, columns), 2, &r, LDG_PUT_TOGETHER, counts);
+  }
+  ck_assert_int_ge(counts[LDG_PACK], 12);
+  ck_assert_int_ge(counts[LDG_UNPACK], 12);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  return CHECK_MAIN("transpose", argc, argv, every_shape, few_columns, by_rows, put_together);
+}
