@@ -30,10 +30,13 @@ static int able(const ldg_nest *nest, const ldg_strategy *out[ABLE_MAX]) {
   return n;
 }
 
+/* Of strategies in a row that share a cost it is found once. */
 static const ldg_strategy *cheapest(const ldg_nest *nest, const ldg_strategy *const *list, int n, double *least) {
   const ldg_strategy *best = NULL;
+  double all = 0;
   for (int i = 0; i < n; i++) {
-    const double c = list[i]->cost(nest);
+    if (i == 0 || list[i]->cost != list[i - 1]->cost) all = list[i]->cost(nest);
+    const double c = all * (list[i]->share ? list[i]->share(nest) : 1);
     if (!best || c < *least) best = list[i], *least = c;
   }
   return best;
@@ -62,7 +65,7 @@ static bool has_nest(const ldg_step *s, int dir) { return s->job[dir].nest.block
 
 double ldg_plan_step_cost(const ldg_step *s, int dir) {
   for (int i = 0; s->cost[dir] < 0 && i < BACKEND->n; i++)
-    if (!strcmp(BACKEND->strategies[i].name, s->job[dir].name)) return BACKEND->strategies[i].cost(&s->job[dir].nest);
+    if (!strcmp(BACKEND->strategies[i].name, s->job[dir].name)) return ldg_strategy_cost(&BACKEND->strategies[i], &s->job[dir].nest);
   return s->cost[dir];
 }
 
@@ -378,7 +381,7 @@ static double predict(const ldg_step *s, int dir, int i, int64_t n, const char *
   if (*why_not) return 0;
   if (tree) return tree->cost(s, dir) * (double)n / (double)s->n;
   nest.dim[nest.nd - 1].n = n, nest.any = false;
-  return BACKEND->strategies[i].cost(&nest);
+  return ldg_strategy_cost(&BACKEND->strategies[i], &nest);
 }
 
 double ldg_plan_predict(const ldg_plan *p, int64_t count, int dir, int i, const char **why_not) {

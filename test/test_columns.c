@@ -88,7 +88,7 @@ START_TEST(columns_that_go_by_groups) {
   for (int i = 0; i < LDG_MODEL_NAMES; i++) m.number[i] = INT64_C(1) << 52;
   ck_assert_str_eq(paced->why_not(&column), "there are few blocks"); /* a group is of no more lines than 1024 */
   ck_assert_ptr_null(paced->why_not(&far_of_one_set));
-  (void)paced->why_not(&longest), (void)paced->cost(&longest);
+  (void)paced->why_not(&longest), (void)ldg_strategy_cost(paced, &longest);
   ldg_model_use(NULL);
 }
 END_TEST

@@ -92,7 +92,7 @@ const char *ldg_ahead_why_not(const ldg_nest *n) {
 }
 
 /* Not more than the plain kernel takes, since that is there, too. */
-double ldg_ahead_cost(const ldg_nest *n) { return n->at ? 0.99 * ldg_cost_list(n) : (is_likely(n) ? 0.75 : 0.99) * ldg_cost_block(n); }
+double ldg_ahead_share(const ldg_nest *n) { return is_likely(n) ? 0.75 : 0.99; }
 
 /* Lines that are written next to each other are soon there; nor should those of a long block be asked for all at once. */
 static bool is_near(const ldg_nest *n) { return is_by_written(n) && (n->dim[0].dst == n->block || n->block > BLOCK_MAX); }

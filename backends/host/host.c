@@ -261,6 +261,9 @@ static void varlist_prepare(ldg_job *j) {
   ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest));
 }
 
+/* Of kernels that move block by block. */
+static double plain_cost(const ldg_nest *n) { return n->psum ? ldg_cost_varlist(n) : n->at ? ldg_cost_list(n) : ldg_cost_block(n); }
+
 static const char *only_both_listed(const ldg_nest *n) {
   if (!n->at2) return "not both sides are listed";
   return n->list == LDG_LIST_SRC ? NULL : "the first list is that of the destination";
@@ -286,7 +289,7 @@ static const char *late_why_not(const ldg_nest *n) {
   if (n->psum ? !varlist_is_much(n) : !are_many(n)) return "the first cache holds its lines";
   return n->psum || late_kernel(n) ? NULL : "offsets of more than 4 bytes, or blocks of more than a line";
 }
-static double late_cost(const ldg_nest *n) { return 1.01 * (n->psum ? ldg_cost_varlist(n) : n->at ? ldg_cost_list(n) : ldg_cost_block(n)); }
+static double late_share(const ldg_nest *n) { return (void)n, 1.01; }
 static void late_prepare(ldg_job *j) {
   if (j->nest.psum) varlist_plainly(j), j->run = varlist_late(&j->nest);
   else if (block_row(j->nest.block) < ROW_AS_IS) j->run = late_kernel(&j->nest);
@@ -304,15 +307,18 @@ static int shuffle_lanes(void) {
   atomic_store_explicit(&found, lanes + 1, memory_order_relaxed);
   return lanes;
 }
-static const char *shuffle_of(const ldg_nest *n, ldg_shuffle *w) {
-  const int lanes = shuffle_lanes();
-  return lanes == LDG_LANES ? "needs AVX-512" : ldg_shuffle_of(n, lanes == LDG_LANES_OF_1 ? 1 : 4, w);
+static int lane_bytes(void) { return shuffle_lanes() == LDG_LANES_OF_1 ? 1 : 4; }
+static const char *shuffle_extent(const ldg_nest *n, int *inside, int *times) {
+  return shuffle_lanes() == LDG_LANES ? "needs AVX-512" : ldg_shuffle_extent(n, lane_bytes(), inside, times);
 }
-static const char *shuffle_why_not(const ldg_nest *n) { return n->at2 ? "both sides are listed" : shuffle_of(n, NULL); }
+static const char *shuffle_why_not(const ldg_nest *n) {
+  int inside, times;
+  return n->at2 ? "both sides are listed" : shuffle_extent(n, &inside, &times);
+}
 static double shuffle_cost(const ldg_nest *n) {
-  ldg_shuffle w;
-  shuffle_of(n, &w);
-  return ldg_cost_shuffle(n, (int)w.inside, (int)w.times);
+  int inside, times;
+  shuffle_extent(n, &inside, &times);
+  return ldg_cost_shuffle(n, inside, times);
 }
 _Static_assert(sizeof(ldg_shuffle) <= sizeof ((ldg_job *)NULL)->own, "what a shuffle goes by fits into a job");
 /* Half the register takes less of the few cycles that a small call has. */
@@ -321,7 +327,7 @@ static bool is_once(const ldg_nest *n, const ldg_shuffle *w) {
 }
 static void shuffle_prepare(ldg_job *j) {
   ldg_shuffle *w = (ldg_shuffle *)(void *)j->own;
-  shuffle_of(&j->nest, w);
+  ldg_shuffle_of(&j->nest, lane_bytes(), w);
   j->run = is_once(&j->nest, w) ? kernels()->once : kernels()->shuffle[shuffle_lanes()];
   if (!j->nest.at) return;
   ldg_job part = *j;
@@ -362,18 +368,18 @@ static void window_prepare(ldg_job *j) {
 }
 
 static const ldg_strategy table[] = {
-  { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare },
-  { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare },
-  { "block", "strided loops around a block mover of fixed width", block_why_not, ldg_cost_block, block_prepare },
-  { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches, or are written to a page each", ldg_paced_why_not, ldg_paced_cost, paced_prepare },
-  { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, ldg_ahead_cost, ahead_prepare },
-  { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches", late_why_not, late_cost, late_prepare },
-  { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, ldg_cost_list, list_prepare },
-  { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare },
-  { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare },
-  { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, ldg_cost_varlist, varlist_prepare },
-  { "lists", "from listed places to listed places, blocks of one length", lists_why_not, ldg_cost_list, lists_prepare },
-  { "varlists", "from listed places to listed places, blocks that differ in length", varlists_why_not, ldg_cost_varlist, varlists_prepare },
+  { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare, NULL },
+  { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare, NULL },
+  { "block", "strided loops around a block mover of fixed width", block_why_not, plain_cost, block_prepare, NULL },
+  { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches, or are written to a page each", ldg_paced_why_not, plain_cost, paced_prepare, ldg_paced_share },
+  { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, plain_cost, ahead_prepare, ldg_ahead_share },
+  { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches", late_why_not, plain_cost, late_prepare, late_share },
+  { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL },
+  { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare, NULL },
+  { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare, NULL },
+  { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, plain_cost, varlist_prepare, NULL },
+  { "lists", "from listed places to listed places, blocks of one length", lists_why_not, ldg_cost_list, lists_prepare, NULL },
+  { "varlists", "from listed places to listed places, blocks that differ in length", varlists_why_not, ldg_cost_varlist, varlists_prepare, NULL },
 };
 
 /* ---- reductions ---- */

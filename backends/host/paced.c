@@ -203,9 +203,9 @@ const char *ldg_paced_why_not(const ldg_nest *n) {
 }
 
 /* What it gains is not predicted: it is worth a trial, which every column has that could gain. A guess is not worth to leave another strategy for. */
-double ldg_paced_cost(const ldg_nest *n) {
+double ldg_paced_share(const ldg_nest *n) {
   const flank r = slow_flank(n, LDG_MODEL_READ), w = slow_flank(n, LDG_MODEL_WRITE);
-  return (is_only_guessed(r, w) ? 0.99 : 0.9) * ldg_cost_block(n);
+  return is_only_guessed(r, w) ? 0.99 : 0.9;
 }
 
 /* n iterations of dim k. */

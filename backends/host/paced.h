@@ -16,7 +16,7 @@ enum { LDG_BY_LINES, LDG_PUT_TOGETHER, LDG_BY_ROWS };
 
 /* In words why lines do not meet; else NULL. */
 const char *ldg_paced_why_not(const ldg_nest *n);
-double ldg_paced_cost(const ldg_nest *n);
+double ldg_paced_share(const ldg_nest *n); /* of what the plain kernel takes */
 /* Blocks that may be on their way at once, where the lines of a side with that stride meet; 0: any number. */
 int64_t ldg_paced_read(int64_t block, int64_t stride);
 int64_t ldg_paced_written(int64_t block, int64_t stride);

@@ -10,9 +10,10 @@
 #define BACK_MIN 5 /* iterations of a window: of 4 and 2 blocks of 8 to 24 bytes backwards lost a tenth to a third, of 5 and more they gained that or more */
 
 typedef struct field { int64_t at[2], len; } field; /* [0] source, [1] destination */
-typedef struct body { int window, n, inside; bool masked; int64_t lo[2], hi[2], bytes; field f[WINDOW]; } body; /* at most `window` bytes */
+typedef struct reach { int64_t lo[2], hi[2], bytes; } reach;
+typedef struct body { int window, n, inside; bool masked; reach all; field f[WINDOW]; } body; /* at most `window` bytes */
 
-static int64_t span_of(const body *b, int side) { return b->hi[side] - b->lo[side]; }
+static int64_t span_of(const body *b, int side) { return b->all.hi[side] - b->all.lo[side]; }
 static bool fits(const body *b) { return span_of(b, 0) <= b->window && span_of(b, 1) <= b->window; }
 
 static bool add(body *b, int64_t src, int64_t dst, int64_t len) {
@@ -20,10 +21,10 @@ static bool add(body *b, int64_t src, int64_t dst, int64_t len) {
   if (len == 0) return true; /* where it would be may be far from the message */
   if (b->n == b->window || len > b->window) return false;
   for (int side = 0; side < 2; side++) {
-    b->lo[side] = b->n ? ldg_min(b->lo[side], f.at[side]) : f.at[side];
-    b->hi[side] = b->n ? ldg_max(b->hi[side], f.at[side] + len) : f.at[side] + len;
+    b->all.lo[side] = b->n ? ldg_min(b->all.lo[side], f.at[side]) : f.at[side];
+    b->all.hi[side] = b->n ? ldg_max(b->all.hi[side], f.at[side] + len) : f.at[side] + len;
   }
-  b->f[b->n++] = f, b->bytes += len;
+  b->f[b->n++] = f, b->all.bytes += len;
   return fits(b);
 }
 
@@ -40,14 +41,15 @@ static bool listed_body(const ldg_nest *n, body *b) {
 
 /* All iterations of one more dim, or none. */
 static bool absorb(body *b, const ldg_dim *d) {
-  const int n = b->n;
-  const int w = b->window;
+  const int n = b->n, w = b->window;
+  const reach was = b->all;
   if (d->n > w / n || d->src > w || d->src < -w || d->dst > w || d->dst < -w) return false;
-  body more = *b;
   for (int64_t i = 1; i < d->n; i++)
     for (int k = 0; k < n; k++)
-      if (!add(&more, b->f[k].at[0] + i * d->src, b->f[k].at[1] + i * d->dst, b->f[k].len)) return false;
-  *b = more;
+      if (!add(b, b->f[k].at[0] + i * d->src, b->f[k].at[1] + i * d->dst, b->f[k].len)) {
+        b->n = n, b->all = was;
+        return false;
+      }
   return true;
 }
 
@@ -75,14 +77,16 @@ static int64_t times_of(const body *b, const ldg_dim *d) {
 
 static bool in_lanes(const body *b, const ldg_dim *d, int lane) {
   int64_t bits = d ? d->src | d->dst : 0;
-  for (int k = 0; k < b->n; k++) bits |= (b->f[k].at[0] - b->lo[0]) | (b->f[k].at[1] - b->lo[1]) | b->f[k].len;
+  for (int k = 0; k < b->n; k++) bits |= (b->f[k].at[0] - b->all.lo[0]) | (b->f[k].at[1] - b->all.lo[1]) | b->f[k].len;
   return (bits & (lane - 1)) == 0;
 }
 
-static void set_lane(ldg_shuffle *w, int lane, int64_t src, int64_t dst) {
-  if (lane == 1) w->lane[dst] = (unsigned char)src;
-  else memcpy(w->lane + 4 * dst, &(int32_t){ (int32_t)src }, 4);
-  w->load |= (uint64_t)1 << src, w->store |= (uint64_t)1 << dst;
+/* Up to 64 bits from a bit on. */
+static uint64_t bits_at(int64_t at, int64_t n) { return (~UINT64_C(0) >> (64 - n)) << at; }
+static void set_lanes(ldg_shuffle *w, int lane, int64_t src, int64_t dst, int64_t n) {
+  w->load |= bits_at(src, n), w->store |= bits_at(dst, n);
+  for (int64_t i = 0; lane == 1 && i < n; i++) w->lane[dst + i] = (unsigned char)(src + i);
+  for (int64_t i = 0; lane == 4 && i < n; i++) memcpy(w->lane + 4 * (dst + i), &(int32_t){ (int32_t)(src + i) }, 4);
 }
 
 /* Which iteration stands at the start of a line is a division modulo a power of two: by a stride of 2^unit times something odd. */
@@ -99,7 +103,7 @@ static void settle_room(ldg_shuffle *w, const body *b, const ldg_dim *d) {
   const int64_t masked = ldg_model_count(LDG_MODEL_MASKED);
   w->ahead = (unsigned char)ldg_min(masked, UCHAR_MAX);
   if (!masked || !d || d->src <= 0 || d->src > LDG_WINDOW_NEAR) return;
-  const bool whole = d->dst == b->bytes && span_of(b, 1) == b->bytes;
+  const bool whole = d->dst == b->all.bytes && span_of(b, 1) == b->all.bytes;
   w->ahead = (unsigned char)(whole ? 0 : ldg_min(masked, UCHAR_MAX));
   w->room = (int32_t)(4 * w->times + WINDOW / (whole ? ldg_min(d->src, d->dst) : d->src));
 }
@@ -108,17 +112,16 @@ static void fill(ldg_shuffle *w, const body *b, const ldg_dim *d, int lane) {
   memset(w, 0, sizeof *w);
   w->times = d ? times_of(b, d) : 1, w->inside = b->inside;
   const int64_t last = w->times - 1, step[2] = { last ? d->src : 0, last ? d->dst : 0 };
-  w->from = b->lo[0] + ldg_min(0, last * step[0]), w->to = b->lo[1] + ldg_min(0, last * step[1]);
+  w->from = b->all.lo[0] + ldg_min(0, last * step[0]), w->to = b->all.lo[1] + ldg_min(0, last * step[1]);
   for (int64_t i = 0; i <= last; i++)
     for (int k = 0; k < b->n; k++)
-      for (int64_t at = 0; at < b->f[k].len; at += lane)
-        set_lane(w, lane, (b->f[k].at[0] + i * step[0] + at - w->from) / lane, (b->f[k].at[1] + i * step[1] + at - w->to) / lane);
+      set_lanes(w, lane, (b->f[k].at[0] + i * step[0] - w->from) / lane, (b->f[k].at[1] + i * step[1] - w->to) / lane, b->f[k].len / lane);
   settle_lines(w, step[1]), settle_room(w, b, d);
 }
 
 /* The body, and what says no to windows of any kind. *d: the dim around it, NULL where there is none. */
 static const char *body_of(const ldg_nest *n, int window, bool masked, body *b, const ldg_dim **d) {
-  b->window = window, b->masked = masked, b->n = b->inside = 0, b->bytes = 0;
+  b->window = window, b->masked = masked, b->n = b->inside = 0, b->all = (reach){ 0 };
   if (n->ordered) return "destination bytes may coincide, so stream order must be kept";
   if (n->block > window || (n->at && n->dim[0].n > window) || !(n->at ? listed_body(n, b) : strided_body(n, b))) return "more than this machine shuffles at once";
   *d = b->inside < n->nd ? &n->dim[b->inside] : NULL;
@@ -128,15 +131,27 @@ static const char *body_of(const ldg_nest *n, int window, bool masked, body *b, 
 static const char one_block[] = "one block at a time, which needs no shuffle";
 static bool is_one_block(const body *b, const ldg_dim *d) { return b->n == 1 && (!d || times_of(b, d) == 1); }
 
+static const char *shuffled_body(const ldg_nest *n, int lane, body *b, const ldg_dim **d) {
+  const char *why = body_of(n, WINDOW, true, b, d);
+  if (why) return why;
+  if (is_one_block(b, *d)) return one_block;
+  return in_lanes(b, *d && times_of(b, *d) > 1 ? *d : NULL, lane) ? NULL : "not in lanes of 4 bytes, and this machine shuffles no single bytes";
+}
+
 const char *ldg_shuffle_of(const ldg_nest *n, int lane, ldg_shuffle *w) {
   body b;
   const ldg_dim *d;
-  const char *why = body_of(n, WINDOW, true, &b, &d);
-  if (why) return why;
-  if (is_one_block(&b, d)) return one_block;
-  if (!in_lanes(&b, d && times_of(&b, d) > 1 ? d : NULL, lane)) return "not in lanes of 4 bytes, and this machine shuffles no single bytes";
-  if (w) fill(w, &b, d, lane);
-  return NULL;
+  const char *why = shuffled_body(n, lane, &b, &d);
+  if (!why) fill(w, &b, d, lane);
+  return why;
+}
+
+const char *ldg_shuffle_extent(const ldg_nest *n, int lane, int *inside, int *times) {
+  body b;
+  const ldg_dim *d;
+  const char *why = shuffled_body(n, lane, &b, &d);
+  if (!why) *inside = b.inside, *times = d ? (int)times_of(&b, d) : 1;
+  return why;
 }
 
 /* ---- windows without masks ---- */
@@ -158,20 +173,20 @@ static void set_byte(ldg_window *w, int window, int64_t src, int64_t dst) {
 /* Fast windows load and store a whole register. The iterations that follow overwrite what is too much, and have, less than a page on, a
  * byte of the message behind what is read in vain: the least number of them, with the window's own. */
 static int64_t room_of(const body *b, const ldg_dim *d) {
-  if (!d || d->dst != b->bytes || d->src <= 0 || d->src > LDG_WINDOW_NEAR) return INT64_MAX;
+  if (!d || d->dst != b->all.bytes || d->src <= 0 || d->src > LDG_WINDOW_NEAR) return INT64_MAX;
   const int64_t write = (b->window - 1) / d->dst + 1, read = (b->window - span_of(b, 0) + d->src - 1) / d->src + 1;
   return ldg_max(write, read);
 }
 
 static void fill_window(ldg_window *w, const body *b, const ldg_dim *d) {
   memset(w, 0, sizeof *w);
-  w->from = b->lo[0], w->to = b->lo[1], w->inside = b->inside, w->room = room_of(b, d);
+  w->from = b->all.lo[0], w->to = b->all.lo[1], w->inside = b->inside, w->room = room_of(b, d);
   w->times = d ? (int)ldg_max(1, ldg_min(times_of(b, d), d->n)) : 1;
   for (int side = 0; side < 2; side++) w->span[side] = (int)(span_of(b, side) + (w->times - 1) * (d ? side ? d->dst : d->src : 0));
   for (int64_t i = 0; i < w->times; i++)
     for (int k = 0; k < b->n; k++)
       for (int64_t at = 0; at < b->f[k].len; at++)
-        set_byte(w, b->window, b->f[k].at[0] - b->lo[0] + at + (d ? i * d->src : 0), b->f[k].at[1] - b->lo[1] + at + (d ? i * d->dst : 0));
+        set_byte(w, b->window, b->f[k].at[0] - b->all.lo[0] + at + (d ? i * d->src : 0), b->f[k].at[1] - b->all.lo[1] + at + (d ? i * d->dst : 0));
 }
 
 const char *ldg_window_of(const ldg_nest *n, int window, ldg_window *w) {
@@ -180,10 +195,10 @@ const char *ldg_window_of(const ldg_nest *n, int window, ldg_window *w) {
   const ldg_dim *d;
   const char *why = body_of(n, window, false, &b, &d);
   if (why) return why;
-  if (is_one_block(&b, d) && (!d || d->dst != b.bytes || b.bytes > 16 || (b.bytes & (b.bytes - 1)) == 0)) return one_block; /* others gain a store */
+  if (is_one_block(&b, d) && (!d || d->dst != b.all.bytes || b.all.bytes > 16 || (b.all.bytes & (b.all.bytes - 1)) == 0)) return one_block; /* others gain a store */
   w = w ? w : &other;
-  if (span_of(&b, 1) != b.bytes) return "gaps in the destination, and this machine has no masks to leave them out";
+  if (span_of(&b, 1) != b.all.bytes) return "gaps in the destination, and this machine has no masks to leave them out";
   fill_window(w, &b, d);
-  if (w->times > 1 && d->dst != b.bytes) return "gaps in the destination, and this machine has no masks to leave them out";
+  if (w->times > 1 && d->dst != b.all.bytes) return "gaps in the destination, and this machine has no masks to leave them out";
   return ldg_min(w->span[0], w->span[1]) < 4 ? "less than 4 bytes at a time" : NULL;
 }
