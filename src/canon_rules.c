@@ -93,14 +93,25 @@ static int64_t melt(const ldg_rep *v, int64_t *at, int64_t *cnt) {
   return n;
 }
 
-/* A uniform list in which few neighbours touch stays uniform, since that is what runs fast: the same measure by which
+/* Would runs be cut into these entries again? Their lengths have no common factor then. */
+static bool are_atoms(const ldg_rep *v, int64_t runs) {
+  int64_t common = 0, longest = 0;
+  for (int64_t i = 0, j; i < v->n; i = j) {
+    for (j = i + 1; j < v->n && goes_on(v, j - 1); j++) { }
+    common = ldg_canon_gcd(j - i, common), longest = ldg_max(longest, j - i);
+  }
+  return common == 1 && ldg_canon_in_atoms(v->n, runs, v->child->n, longest);
+}
+
+/* A uniform list in which few neighbours touch stays uniform, since that is what runs fast: the same measures by which
  * ldg_canon_stretches cuts runs into atoms. */
 static int touch_blocks(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out) {
   int64_t touches = 0;
   if (x->merged || (!v->cnt && v->child->kind != LDG_BYTES)) return 0;
   for (int64_t i = 0; i + 1 < v->n; i++) touches += goes_on(v, i);
   int64_t runs = v->n - touches;
-  if (v->cnt ? !touches : v->n <= runs + runs / 8) return 0;
+  if (v->cnt ? !touches : ldg_canon_few_touch(v->n, runs)) return 0;
+  if (!v->cnt && are_atoms(v, runs)) return 0;
   int64_t *at = ldg_alloc(16 * v->n);
   if (!at) return LADING_ERR_NOMEM;
   int64_t *cnt = at + v->n, n = melt(v, at, cnt);

@@ -8,15 +8,10 @@ enum { STRETCH_MIN = 16, STRETCHES_MAX = 64 };
 typedef struct stretch { int64_t from, to, atom, atoms; } stretch;
 typedef struct stretches { stretch s[2 * STRETCHES_MAX + 2]; int64_t n, least; } stretches;
 
-/* The measure of accidental adjacency: so few runs are longer than an atom that cutting them is cheaper than lengths. */
-static bool few_touch(int64_t atoms, int64_t runs) {
-  return atoms <= runs + runs / 8;
-}
-
 /* What is too short or too ragged for a list of its own joins the mixture before it. */
 static void close_stretch(stretches *all, stretch s) {
   stretch *last = all->n ? &all->s[all->n - 1] : NULL;
-  if (s.to - s.from < all->least || !few_touch(s.atoms, s.to - s.from)) s.atom = 0;
+  if (s.to - s.from < all->least || !ldg_canon_few_touch(s.atoms, s.to - s.from)) s.atom = 0;
   if (last && !last->atom && !s.atom) {
     last->to = s.to;
   } else {
@@ -32,7 +27,7 @@ static bool take(stretch *s, int64_t len, int64_t c) {
     if (c < STRETCH_MIN && len % atom == 0) atoms = s->atoms + c * (len / atom);
     else if (runs < STRETCH_MIN && atom % len == 0) atoms = s->atoms * (atom / len) + c, atom = len;
     else return false;
-    if (!few_touch(atoms - 4, runs + c)) return false;
+    if (!ldg_canon_few_touch(atoms - 4, runs + c)) return false;
   } else {
     atoms = s->atoms + c;
   }
@@ -87,14 +82,26 @@ static int put_stretches(ldg_canon_ctx *x, const ldg_rep *v, const stretches *al
   return ldg_parts_close(x, &p, rc, out);
 }
 
+/* Where stretches would leave a mixture, and are of the atoms of that, all is one list of these if they are not too many. */
+static void unmix(const ldg_rep *v, stretches *all) {
+  int64_t atom = 0, bytes = 0, longest = 0;
+  bool mixed = false;
+  for (int64_t i = 0; i < v->n; i++) atom = ldg_canon_gcd(v->cnt[i], atom), bytes += v->cnt[i], longest = ldg_max(longest, v->cnt[i]);
+  for (int64_t i = 0; i < all->n; i++) {
+    if (all->s[i].atom && all->s[i].atom != atom) return;
+    mixed |= !all->s[i].atom;
+  }
+  if (mixed && ldg_canon_in_atoms(bytes / atom, v->n, atom, longest / atom)) all->s[0] = (stretch){ 0, v->n, atom, bytes / atom }, all->n = 1;
+}
+
 int ldg_canon_stretches(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out) {
-  if (!v->cnt || v->stride != 1 || v->n < STRETCH_MIN || v->child->kind != LDG_BYTES || v->child->n != 1) return 0;
+  if (!v->cnt || v->stride != 1 || v->n < LDG_CANON_ATOM_RUNS || v->child->kind != LDG_BYTES || v->child->n != 1) return 0;
   const int64_t outer = x->stretch;
   if (!outer) x->stretch = ldg_max(STRETCH_MIN, v->n / STRETCHES_MAX);
   stretches all;
   all.n = 0;
   all.least = x->stretch;
-  find_stretches(v, &all);
+  find_stretches(v, &all), unmix(v, &all);
   int rc = all.n > 1 || all.s[0].atom ? put_stretches(x, v, &all, out) : 0;
   x->stretch = outer;
   return rc;

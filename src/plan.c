@@ -36,7 +36,7 @@ static const ldg_strategy *cheapest(const ldg_nest *nest, const ldg_strategy *co
   double all = 0;
   for (int i = 0; i < n; i++) {
     if (i == 0 || list[i]->cost != list[i - 1]->cost) all = list[i]->cost(nest);
-    const double c = all * (list[i]->share ? list[i]->share(nest) : 1);
+    const double c = ldg_strategy_share(list[i], nest, all);
     if (!best || c < *least) best = list[i], *least = c;
   }
   return best;

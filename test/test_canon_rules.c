@@ -124,8 +124,8 @@ END_TEST
 
 START_TEST(rule_counted) {
   for (int len = 2; len < 9; len++) {
-    fires(LDG_RULE_COUNTED, say("(blocks 3 (0 90 50) (%d %d %d) 1 (bytes 1))", len, 3 * len, 2 * len),
-          "(blocks 3 (0 90 50) (1 3 2) %d (bytes %d))", len, len);
+    fires(LDG_RULE_COUNTED, say("(blocks 3 (0 90 50) (%d %d %d) 1 (bytes 1))", len, 9 * len, 4 * len),
+          "(blocks 3 (0 90 50) (1 9 4) %d (bytes %d))", len, len);
     silent(LDG_RULE_COUNTED, say("(blocks 3 (0 90 50) (1 3 2) %d (bytes %d))", -len, len));
     silent(LDG_RULE_COUNTED, say("(blocks 3 (0 90 50) (1 3 2) %d (bytes %d))", len + 1, len));
   }
@@ -170,7 +170,7 @@ START_TEST(rule_same) {
 END_TEST
 
 START_TEST(rule_lengths) {
-  fires(LDG_RULE_LENGTHS, "(blocks 3 (0 90 50) (1 2 3) 1 (bytes 1))", "(join (5 (bytes 1)) (95 (bytes 2)) (55 (bytes 3)))");
+  fires(LDG_RULE_LENGTHS, "(blocks 3 (0 90 50) (1 2 30) 1 (bytes 1))", "(join (5 (bytes 1)) (95 (bytes 2)) (55 (bytes 30)))");
   silent(LDG_RULE_LENGTHS, "(join (5 (bytes 1)) (95 (repeat 2 3 (bytes 2))))");
 }
 END_TEST
@@ -287,6 +287,79 @@ START_TEST(rule_stretches) {
 }
 END_TEST
 
+/* Sorted indices of which some touch are one list of atoms of up to 32 bytes, if there are at most three a run, none has more than 16, and there are four runs. */
+START_TEST(atoms_of_a_mixture) {
+  rng r = rng_of(8);
+  int64_t at[200], len[200];
+  for (int64_t n = 2; n <= 200; n += 1 + n / 4)
+    for (int more = 0; more < 3; more++) {
+      const int64_t atom = INT64_C(1) << n % 7;
+      int64_t all = 0, where = 0;
+      for (int64_t i = 0; i < n; i++) len[i] = 1 + 4 * (i % 2) - (i % 4 == 3) + (i % 4 == 2), all += len[i]; /* 1, 5, 2, 4: three a run */
+      len[n - 2] += 3 * n + (more == 1) - all, all = 3 * n + (more == 1);
+      if (more == 2) len[0] += 16, all += 16;
+      for (int64_t i = 0; i < n; i++) len[i] *= atom, at[i] = where, where += len[i] + atom * rng_in(&r, 1, 5);
+      const bool few = more == 0 && n >= 4 && atom <= 32;
+      const ldg_rep *list = list_of(n, at, len, 0), *out = NULL;
+      const int rc = rule_at(LDG_RULE_STRETCHES, list, &out);
+      ck_assert_int_ge(rc, 0);
+      if (few && n < 8) ck_assert_int_eq(rc, 1); /* atoms of so few may make a loop */
+      else if (few) ck_assert_msg(rc == 1 && out->kind == LDG_BLOCKS && !out->cnt && out->n == all && out->child->n == atom, "%s => %s", print_rep(list), rc == 1 ? print_rep(out) : "nothing");
+      else ck_assert_int_eq(rc, 0);
+      if (rc) ck_assert(same_seq(list, out, 0)), ldg_rep_free(out);
+      ldg_rep_free(list);
+    }
+  silent(LDG_RULE_TOUCH, "(blocks 9 (0 4 50 58 90 94 98 120 140) (bytes 4))");
+  fires(LDG_RULE_TOUCH, "(blocks 4 (0 50 90 120) (bytes 8))", "(blocks 8 (0 4 50 54 90 94 120 124) (bytes 4))"); /* all runs are of one length */
+  fires(LDG_RULE_TOUCH, "(blocks 3 (0 50 90) (8 4 4) 1 (bytes 1))", "(blocks 4 (0 4 50 90) (bytes 4))");     /* three runs */
+  fires(LDG_RULE_TOUCH, "(blocks 4 (0 150 300 400) (80 40 40 40) 1 (bytes 1))", "(blocks 5 (0 40 150 300 400) (bytes 40))");
+}
+END_TEST
+
+/* One short run does not cut long ones to its length. */
+START_TEST(stretches_next_to_a_mixture) {
+  rng r = rng_of(10);
+  int64_t at[601], len[601];
+  for (int which = 0; which < 2; which++) {
+    scatter(&r, 601, at);
+    for (int64_t i = 0; i < 601; i++) len[i] = which ? i == 0 ? 16 : i <= 200 ? 24 : 8 : i < 600 ? 24 : 8;
+    const ldg_rep *list = list_of(601, at, len, 0), *out = fired(LDG_RULE_STRETCHES, list);
+    ck_assert_int_eq(out->kind, LDG_JOIN);
+    bool kept = false;
+    for (int64_t i = 0; i < out->n; i++) kept |= out->kids[i]->kind == LDG_BLOCKS && !out->kids[i]->cnt && out->kids[i]->n == (which ? 200 : 600) && out->kids[i]->child->n == 24;
+    ck_assert_msg(kept, "%s", print_rep(out));
+    ldg_rep_free(out), ldg_rep_free(list);
+  }
+}
+END_TEST
+
+/* Stated by its runs or by its atoms, a list has one form, which is its own, also where nothing is rebuilt from runs. */
+START_TEST(runs_or_atoms) {
+  rng r = rng_of(9);
+  for (int round = 0; round < 4000; round++) {
+    int64_t at[40], len[40], atoms[40 * 6], where = 0, m = 0;
+    const int64_t n = rng_in(&r, 2, round % 3 ? 12 : 40), atom = INT64_C(1) << rng_in(&r, 0, 6), most = rng_in(&r, 1, 6), gaps = rng_in(&r, 1, 4);
+    for (int64_t i = 0; i < n; i++) {
+      len[i] = atom * rng_in(&r, 1, most), at[i] = where;
+      for (int64_t done = 0; done < len[i]; done += atom) atoms[m++] = where + done;
+      where += len[i] + atom * rng_in(&r, 1, gaps);
+    }
+    const ldg_rep *stated[2] = { list_of(n, at, len, 0), list_of(m, atoms, NULL, atom) }, *form[2][2];
+    for (int k = 0; k < 2; k++)
+      for (int local = 0; local < 2; local++) {
+        const ldg_rep *again;
+        ck_assert_int_eq(ldg_canon_within(stated[k], local ? 1 : LDG_CANON_RUNS, &form[k][local], NULL), LADING_OK);
+        ck_assert(same_seq(stated[k], form[k][local], 0));
+        ck_assert_int_eq(ldg_canon_within(form[k][local], local ? 1 : LDG_CANON_RUNS, &again, NULL), LADING_OK);
+        ck_assert_msg(ldg_rep_equal(again, form[k][local]), "limit %d: %s => %s => %s", local, print_rep(stated[k]), print_rep(form[k][local]), print_rep(again));
+        ldg_rep_free(again);
+      }
+    ck_assert_msg(ldg_rep_equal(form[0][0], form[1][0]), "%s: %s, and %s", print_rep(stated[0]), print_rep(form[0][0]), print_rep(form[1][0]));
+    for (int k = 0; k < 2; k++) ldg_rep_free(stated[k]), ldg_rep_free(form[k][0]), ldg_rep_free(form[k][1]);
+  }
+}
+END_TEST
+
 START_TEST(rule_progressions) {
   int64_t at[5000], n = 0;
   for (int64_t i = 0; i < 60; i++)
@@ -364,6 +437,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("canon_rules", argc, argv, rule_once, rule_dense, rule_merge, rule_splice, rule_single, rule_counted, rule_touch,
-                    rule_absorb, rule_same, rule_lengths, rule_constant, rule_tandem, rule_separable, rule_stretches,
+                    rule_absorb, rule_same, rule_lengths, rule_constant, rule_tandem, rule_separable, rule_stretches, atoms_of_a_mixture, stretches_next_to_a_mixture, runs_or_atoms,
                     rule_progressions, rule_long_counted, rule_sections, rule_group);
 }

@@ -1,5 +1,5 @@
-"""Layouts that nobody chose: random nests, rows, block lists of 1 to 64 bytes, index lists, transposes, prime strides and powers of two, at bases off their alignment."""
-from make_suites import ELEMS, List, Split, Suite, bytes_loop, lengths, loops, shuffle, starts
+"""Layouts that nobody chose: random nests, rows, block lists of 1 to 64 bytes, index lists in any order and sorted, transposes, prime strides and powers of two, small messages, items and structs, at bases off their alignment."""
+from make_suites import ELEMS, List, Split, Suite, bytes_loop, lengths, loops, shuffle, starts, struct
 
 PRIMES = (7, 11, 17, 23, 37, 53, 97, 131, 193, 257, 389, 521, 769, 1031, 1543, 2053, 3079, 4099, 6151, 8209, 12289, 24593)
 EACH = 50    # problems of a family
@@ -72,6 +72,68 @@ def index_lists(s, rng):
         s.add(f"random_index_{i}", f"hindexed_block({block},[{at}],byte)", List(width, elements, run=block // width if block > width else 0), shift=anywhere(rng))
 
 
+def sorted_lists(s, rng):
+    s.note("elements in ascending places, of which half to a seventh touch the one before; and rows of some elements")
+    for i in range(EACH):
+        n, width, run, seed = rng.between(2, 60) ** rng.between(1, 2), 1 << rng.between(0, 4), rng.between(1, 3) if i % 3 == 0 else 1, 1000 + rng.between(0, 1 << 30)
+        at = starts(n, run, run, seed, 0, rng.between(1, 6))
+        s.add(f"sorted_index_{i}", f"indexed_block({run},[{at}],{ELEMS[width]})", List(width, at, run=run if run > 1 else 0), shift=anywhere(rng))
+
+
+def small(s, rng):
+    s.note("up to 512 bytes: rows, rows of rows, index lists")
+    for i in range(EACH):
+        width = 1 << rng.between(0, 3)
+        block, gap = width * rng.between(1, 6), width * rng.between(1, 12)
+        n, m, at = rng.between(2, 16), rng.between(2, 5), anywhere(rng)
+        while n * block > 512:
+            n -= 1
+        if i % 3 == 0:
+            s.add(f"small_rows_{i}", f"hvector({n},{block},{block + gap},byte)", bytes_loop(block, [(n, block + gap)]), shift=at)
+        elif i % 3 == 1:
+            n = max(1, n // m)
+            far = n * (block + gap) + width * rng.between(0, 20)
+            s.add(f"small_box_{i}", f"hvector({m},1,{far},hvector({n},{block},{block + gap},byte))", bytes_loop(block, [(m, far), (n, block + gap)]), shift=at)
+        else:
+            seed = rng.between(1000, 1 << 30)
+            s.add(f"small_index_{i}", f"indexed_block(1,[{shuffle(n, 4 * n, seed)}],{ELEMS[width]})", List(width, shuffle(n, 4 * n, seed)), shift=at)
+
+
+def items(s, rng):
+    s.note("2 to 3000 items of rows, whose extent is more than they span, less, or what they span")
+    for i in range(EACH):
+        block, n, count = rng.between(1, 40), rng.between(2, 20), rng.between(2, 14) ** rng.between(1, 3)
+        stride = block + rng.between(1, 40)
+        extent = (n * stride + rng.between(0, 100), block * rng.between(1, 3) + n * stride * count, n * stride)[i % 3]
+        s.add(f"items_{i}", f"resized(hvector({n},{block},{stride},byte),0,{extent})", bytes_loop(block, [(count, extent), (n, stride)]), count=count, shift=anywhere(rng))
+
+
+def structs(s, rng):
+    s.note("structs of 2 to 6 arrays: rows, or columns of a matrix, of each")
+    for i in range(EACH):
+        parts, fields, at = [], [], 0
+        for _ in range(rng.between(2, 6)):
+            block, n = rng.between(1, 24) * (1 << rng.between(0, 3)), rng.between(1, 40) * rng.between(1, 12)
+            stride = block + rng.between(1, 600)
+            parts.append(bytes_loop(block, [(n, stride)], at))
+            fields.append((1, at, f"hvector({n},{block},{stride},byte)"))
+            at += n * stride + rng.between(0, 5000)
+        s.add(f"struct_{i}", struct(*fields), *parts, shift=anywhere(rng))
+
+
+def few(s, rng):
+    s.note("2 to 40 blocks, bytes to kilobytes apart, some of them powers of two; and as many listed ones")
+    for i in range(EACH):
+        block, n = rng.between(1, 300), rng.between(2, 40)
+        stride = block + rng.between(1, 1 << rng.between(3, 15)) if i % 3 else max(1 << rng.between(5, 15), 512)
+        if i % 2:
+            s.add(f"few_rows_{i}", f"hvector({n},{block},{stride},byte)", bytes_loop(block, [(n, stride)]), shift=anywhere(rng))
+        else:
+            seed, hi = rng.between(1000, 1 << 30), rng.between(2, 300)
+            at, lens = starts(n, 1, hi, seed, 1, stride), lengths(n, 1, hi, seed)
+            s.add(f"few_blocks_{i}", f"hindexed([{lens}],[{at}],byte)", List(1, at, lens=lens), shift=anywhere(rng))
+
+
 def suite(seed):
     s, rng = Suite("random", f"Layouts that nobody chose, by seed {seed}."), Split(seed)
     nests(s, rng)
@@ -81,4 +143,9 @@ def suite(seed):
     transposes(s, rng)
     block_lists(s, rng)
     index_lists(s, rng)
+    sorted_lists(s, rng)
+    small(s, rng)
+    items(s, rng)
+    structs(s, rng)
+    few(s, rng)
     return s
