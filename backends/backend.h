@@ -30,12 +30,13 @@ struct ldg_job {
 typedef struct ldg_strategy {
   const char *name, *says;                          /* a word, and a line for explain */
   const char *(*why_not)(const ldg_nest *nest);
-  double (*cost)(const ldg_nest *nest);             /* ns of this one, or of the one that it does otherwise */
+  double (*cost)(const ldg_nest *nest);             /* predicted ns, but for `share` */
   void (*prepare)(ldg_job *job);                    /* job->nest is set */
   double (*share)(const ldg_nest *nest);            /* of that cost; NULL: all of it */
 } ldg_strategy;
-/* Predicted ns; the cheapest able strategy is planned. */
-static inline double ldg_strategy_cost(const ldg_strategy *s, const ldg_nest *nest) { return s->cost(nest) * (s->share ? s->share(nest) : 1); }
+/* Predicted ns, from what `cost` says; the cheapest able strategy is planned. */
+static inline double ldg_strategy_share(const ldg_strategy *s, const ldg_nest *nest, double cost) { return s->share ? cost * s->share(nest) : cost; }
+static inline double ldg_strategy_cost(const ldg_strategy *s, const ldg_nest *nest) { return ldg_strategy_share(s, nest, s->cost(nest)); }
 
 /* Destination elements become op(source, destination), one after the other, in stream order, so that destinations may coincide;
  * source and destination never overlap. No element needs to be aligned. */

@@ -18,8 +18,18 @@ static void transpose(const matrix *x, int64_t lo, int64_t hi, char *mem, char *
     }
 }
 
-/* Moves these columns that many times each way, and nothing else. counts[dir] of plans that go by `order`. */
-static void check_matrix(const matrix *x, int64_t lo, int64_t hi, int times, rng *r, int64_t order, int64_t counts[2]) {
+/* Any range, by every strategy: of one matrix, and of three in a row. */
+static void check_ranges(const matrix *x, rng *r) {
+  for (int planes = 1; planes <= 3; planes += 2) {
+    sample *s = s_hvector(x->columns, 1, x->width, s_hvector(x->rows, 1, x->stride, s_contiguous(x->width, s_elem(LADING_BYTE))));
+    if (planes > 1) s = s_hvector(planes, 1, x->rows * x->stride + 8, s);
+    check_strategies(s, 1, r);
+    sample_free(s);
+  }
+}
+
+/* Moves these columns that many times each way, and nothing else. counts[dir] of plans that go by `order`; written: those that write in groups. */
+static void check_matrix(const matrix *x, int64_t lo, int64_t hi, int times, rng *r, int64_t order, int64_t counts[2], int64_t *written) {
   const int64_t size = x->columns * x->rows * x->width, all = x->rows * x->stride, from = lo * x->rows * x->width, to = hi * x->rows * x->width;
   sample *s = s_hvector(x->columns, 1, x->width, s_hvector(x->rows, 1, x->stride, s_contiguous(x->width, s_elem(LADING_BYTE))));
   const ldg_plan *planned, *p;
@@ -27,6 +37,8 @@ static void check_matrix(const matrix *x, int64_t lo, int64_t hi, int times, rng
   ck_assert_int_eq(ldg_plan_forced(planned->layout, planned->extent, "transpose", &p), LADING_OK);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++)
     counts[dir] += p->one.job[dir].name && !strcmp(p->one.job[dir].name, "transpose") && p->one.job[dir].own[LDG_ORDER] == order;
+  const int64_t *own = p->one.job[LDG_UNPACK].own;
+  if (written) *written += own[LDG_FEW_WRITTEN] || own[LDG_TILE_NUMBERS + LDG_FEW_WRITTEN];
   char *mem = malloc((size_t)all), *want_mem = malloc((size_t)all), *packed = malloc((size_t)size), *want = malloc((size_t)size);
   for (int64_t k = 0; k < all; k++) mem[k] = (char)rng_next(r);
   memcpy(want_mem, mem, (size_t)all), memset(want, 77, (size_t)size), memset(packed, 77, (size_t)size);
@@ -44,19 +56,19 @@ static void check_matrix(const matrix *x, int64_t lo, int64_t hi, int times, rng
 
 /* Whole squares, halves and quarters of them, several side by side, and single elements. */
 START_TEST(every_shape) {
-  static const int64_t widths[] = { 1, 2, 3, 4, 8, 12, 16, 32 };
+  static const int64_t widths[] = { 1, 2, 4, 8, 12, 16, 24, 32 };
   rng r = rng_of(61);
   int64_t plain[2] = { 0, 0 };
   for (int w = 0; w < 8; w++)
     for (int64_t rows = 1; rows <= 41; rows += 1 + (rows > 34))
       for (int64_t columns = 2; columns <= 36; columns += 1 + columns % 2) {
         const matrix x = { widths[w], rows, columns, widths[w] * columns + rng_in(&r, 0, 9) };
-        check_matrix(&x, 0, columns, 1, &r, LDG_BY_LINES, plain);
+        check_matrix(&x, 0, columns, 1, &r, LDG_BY_LINES, plain, NULL);
       }
   for (int i = 0; i < 60; i++) {
     const int64_t width = widths[i % 8], columns = rng_in(&r, 60, 300);
     const matrix x = { width, rng_in(&r, 60, 300), columns, width * columns + rng_in(&r, 0, 200) };
-    check_matrix(&x, 0, columns, 1, &r, LDG_BY_LINES, plain);
+    check_matrix(&x, 0, columns, 1, &r, LDG_BY_LINES, plain, NULL);
   }
   ck_assert_int_gt(plain[LDG_PACK], 1000);
   ck_assert_int_gt(plain[LDG_UNPACK], 1000);
@@ -67,15 +79,16 @@ END_TEST
 START_TEST(few_columns) {
   rng r = rng_of(45);
   ldg_model m = ldg_model_builtin();
-  int64_t all[2] = { 0, 0 };
+  int64_t all[2] = { 0, 0 }, written = 0;
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 8;
   ldg_model_use(&m);
   for (int i = 0; i < 12; i++) {
     const matrix x = { INT64_C(1) << i % 6, rng_in(&r, 150, 400), rng_in(&r, 9, 20), 1024 * rng_in(&r, 1, 2) };
     const int64_t few = rng_in(&r, 1, 8), lo = rng_in(&r, 0, x.columns - few);
-    check_matrix(&x, lo, lo + few, OFTEN, &r, LDG_BY_ROWS, all); /* what is packed is read from few sets, and written to many */
+    check_matrix(&x, lo, lo + few, OFTEN, &r, LDG_BY_ROWS, all, &written); /* what is packed is read from few sets, and written to many */
   }
   ck_assert_int_gt(all[LDG_PACK], 0);
+  ck_assert_int_gt(written, 0);
   ldg_model_use(NULL);
 }
 END_TEST
@@ -92,7 +105,8 @@ START_TEST(by_rows) {
     const int64_t width = widths[i % 6], columns = rng_in(&r, 65, 150);
     const bool far = i / 6 % 2; /* else a column has as many bytes */
     const matrix x = { width, far ? rng_in(&r, 65, 300) : 4096 / width << (i > 24 && width > 2), columns, far ? 8192 << (width > 16) : width * columns + 24 };
-    check_matrix(&x, 0, columns, 2 + (i < 12 ? OFTEN : 0), &r, LDG_BY_ROWS, counts);
+    check_matrix(&x, 0, columns, 2 + (i < 12 ? OFTEN : 0), &r, LDG_BY_ROWS, counts, NULL);
+    if (i >= 32) check_ranges(&x, &r);
   }
   ck_assert_int_ge(counts[LDG_PACK], 12);
   ck_assert_int_ge(counts[LDG_UNPACK], 12);
@@ -109,8 +123,9 @@ START_TEST(put_together) {
     const int64_t width = widths[i % 4], columns = rng_in(&r, 66, 140);
     const matrix x = { width, i & 4 ? rng_in(&r, 66, 150) : 4096 / width, columns, i & 4 ? 4096 << i / 8 : 256 * width };
     const int64_t lo = rng_in(&r, 0, 30);
-    check_matrix(&x, 0, columns, 2, &r, LDG_PUT_TOGETHER, counts);
-    check_matrix(&x, lo, rng_in(&r, lo + 1, columns), 2, &r, LDG_PUT_TOGETHER, counts);
+    check_matrix(&x, 0, columns, 2, &r, LDG_PUT_TOGETHER, counts, NULL);
+    check_matrix(&x, lo, rng_in(&r, lo + 1, columns), 2, &r, LDG_PUT_TOGETHER, counts, NULL);
+    if (i % 5 == 0) check_ranges(&x, &r);
   }
   ck_assert_int_ge(counts[LDG_PACK], 12);
   ck_assert_int_ge(counts[LDG_UNPACK], 12);

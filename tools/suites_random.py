@@ -100,7 +100,7 @@ def small(s, rng):
 
 
 def items(s, rng):
-    s.note("2 to 3000 items of rows, whose extent is more than they span, less, or what they span")
+    s.note("2 to 2744 items of rows, whose extent is some bytes more than they span, or much more, or what they span")
     for i in range(EACH):
         block, n, count = rng.between(1, 40), rng.between(2, 20), rng.between(2, 14) ** rng.between(1, 3)
         stride = block + rng.between(1, 40)
