@@ -95,12 +95,12 @@ static int64_t melt(const ldg_rep *v, int64_t *at, int64_t *cnt) {
 
 /* Would runs be cut into these entries again? Their lengths have no common factor then. */
 static bool are_atoms(const ldg_rep *v, int64_t runs) {
-  int64_t common = 0, longest = 0;
+  int64_t common = 0, in_long = 0;
   for (int64_t i = 0, j; i < v->n; i = j) {
     for (j = i + 1; j < v->n && goes_on(v, j - 1); j++) { }
-    common = ldg_canon_gcd(j - i, common), longest = ldg_max(longest, j - i);
+    common = ldg_canon_gcd(j - i, common), in_long += ldg_canon_if_long(j - i);
   }
-  return common == 1 && ldg_canon_in_atoms(v->n, runs, v->child->n, longest);
+  return common == 1 && ldg_canon_in_atoms(v->n, runs, v->child->n, in_long);
 }
 
 /* A uniform list in which few neighbours touch stays uniform, since that is what runs fast: the same measures by which

@@ -56,11 +56,12 @@ static inline int64_t ldg_gap(const int64_t *at, int64_t from, int64_t to) {
 static inline bool ldg_canon_few_touch(int64_t atoms, int64_t runs) { return atoms <= runs + runs / 8; }
 /* A block of its own length takes two to three times as long as one of a uniform list (sorted indices, ns an element by lengths, and so: 300 floats, 2 a run
  * 0.28 and 0.22, 1.3 a run 0.41 and 0.22; 4000 of 16 bytes, 3 a run 0.39 and 0.28, 5 a run 0.29 and 0.30; of 32 bytes, 2 a run 0.58 and 0.37, of 64 bytes, unpack, 0.67 and 1.1; Zen 5).
- * `longest` is the longest run, in atoms. */
-enum { LDG_CANON_ATOM = 32, LDG_CANON_ATOMS = 3, LDG_CANON_ATOM_RUNS = 4, LDG_CANON_ATOM_LONGEST = 16 };
-static inline bool ldg_canon_in_atoms(int64_t atoms, int64_t runs, int64_t atom, int64_t longest) {
-  return runs >= LDG_CANON_ATOM_RUNS && atom <= LDG_CANON_ATOM && atoms <= LDG_CANON_ATOMS * runs && longest <= LDG_CANON_ATOM_LONGEST;
+ * `in_long` of the atoms are in runs of more than LDG_CANON_ATOM_LONG. */
+enum { LDG_CANON_ATOM = 32, LDG_CANON_ATOMS = 3, LDG_CANON_ATOM_RUNS = 4, LDG_CANON_ATOM_LONG = 16 };
+static inline bool ldg_canon_in_atoms(int64_t atoms, int64_t runs, int64_t atom, int64_t in_long) {
+  return runs >= LDG_CANON_ATOM_RUNS && atom <= LDG_CANON_ATOM && atoms <= LDG_CANON_ATOMS * runs && in_long <= atoms / 8;
 }
+static inline int64_t ldg_canon_if_long(int64_t atoms) { return atoms > LDG_CANON_ATOM_LONG ? atoms : 0; }
 static inline int64_t ldg_canon_gcd(int64_t a, int64_t b) {
   for (int64_t rest; b; a = b, b = rest) rest = a % b;
   return a;

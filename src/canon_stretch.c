@@ -84,14 +84,15 @@ static int put_stretches(ldg_canon_ctx *x, const ldg_rep *v, const stretches *al
 
 /* Where stretches would leave a mixture, and are of the atoms of that, all is one list of these if they are not too many. */
 static void unmix(const ldg_rep *v, stretches *all) {
-  int64_t atom = 0, bytes = 0, longest = 0;
+  int64_t atom = 0, atoms = 0, in_long = 0;
   bool mixed = false;
-  for (int64_t i = 0; i < v->n; i++) atom = ldg_canon_gcd(v->cnt[i], atom), bytes += v->cnt[i], longest = ldg_max(longest, v->cnt[i]);
+  for (int64_t i = 0; i < v->n; i++) atom = ldg_canon_gcd(v->cnt[i], atom);
+  for (int64_t i = 0; i < v->n; i++) atoms += v->cnt[i] / atom, in_long += ldg_canon_if_long(v->cnt[i] / atom);
   for (int64_t i = 0; i < all->n; i++) {
     if (all->s[i].atom && all->s[i].atom != atom) return;
     mixed |= !all->s[i].atom;
   }
-  if (mixed && ldg_canon_in_atoms(bytes / atom, v->n, atom, longest / atom)) all->s[0] = (stretch){ 0, v->n, atom, bytes / atom }, all->n = 1;
+  if (mixed && ldg_canon_in_atoms(atoms, v->n, atom, in_long)) all->s[0] = (stretch){ 0, v->n, atom, atoms }, all->n = 1;
 }
 
 int ldg_canon_stretches(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out) {

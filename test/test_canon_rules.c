@@ -287,7 +287,7 @@ START_TEST(rule_stretches) {
 }
 END_TEST
 
-/* Sorted indices of which some touch are one list of atoms of up to 32 bytes, if there are at most three a run, none has more than 16, and there are four runs. */
+/* Sorted indices of which some touch are one list of atoms of up to 32 bytes, if there are at most three a run, and an eighth of them in runs of more than 16, and four runs. */
 START_TEST(atoms_of_a_mixture) {
   rng r = rng_of(8);
   int64_t at[200], len[200];
@@ -295,11 +295,11 @@ START_TEST(atoms_of_a_mixture) {
     for (int more = 0; more < 3; more++) {
       const int64_t atom = INT64_C(1) << n % 7;
       int64_t all = 0, where = 0;
-      for (int64_t i = 0; i < n; i++) len[i] = 1 + 4 * (i % 2) - (i % 4 == 3) + (i % 4 == 2), all += len[i]; /* 1, 5, 2, 4: three a run */
-      len[n - 2] += 3 * n + (more == 1) - all, all = 3 * n + (more == 1);
+      for (int64_t i = 0; i < n; i++) len[i] = more == 2 ? 1 + i % 2 : 1 + 4 * (i % 2) - (i % 4 == 3) + (i % 4 == 2), all += len[i]; /* 1, 5, 2, 4: three a run */
       if (more == 2) len[0] += 16, all += 16;
+      else len[n - 2] += 3 * n + more - all, all = 3 * n + more;
       for (int64_t i = 0; i < n; i++) len[i] *= atom, at[i] = where, where += len[i] + atom * rng_in(&r, 1, 5);
-      const bool few = more == 0 && n >= 4 && atom <= 32;
+      const bool few = n >= 4 && atom <= 32 && (more == 2 ? all <= 3 * n && 17 <= all / 8 : more == 0);
       const ldg_rep *list = list_of(n, at, len, 0), *out = NULL;
       const int rc = rule_at(LDG_RULE_STRETCHES, list, &out);
       ck_assert_int_ge(rc, 0);
@@ -337,10 +337,10 @@ END_TEST
 START_TEST(runs_or_atoms) {
   rng r = rng_of(9);
   for (int round = 0; round < 4000; round++) {
-    int64_t at[40], len[40], atoms[40 * 6], where = 0, m = 0;
-    const int64_t n = rng_in(&r, 2, round % 3 ? 12 : 40), atom = INT64_C(1) << rng_in(&r, 0, 6), most = rng_in(&r, 1, 6), gaps = rng_in(&r, 1, 4);
+    int64_t at[40], len[40], atoms[40 * 6 + 60], where = 0, m = 0;
+    const int64_t n = rng_in(&r, 2, round % 3 ? 12 : 40), atom = INT64_C(1) << rng_in(&r, 0, 6), most = rng_in(&r, 1, 6), gaps = rng_in(&r, 1, 4), longer = rng_in(&r, 0, 9) ? -1 : rng_in(&r, 0, n - 1);
     for (int64_t i = 0; i < n; i++) {
-      len[i] = atom * rng_in(&r, 1, most), at[i] = where;
+      len[i] = atom * (i == longer ? rng_in(&r, 17, 60) : rng_in(&r, 1, most)), at[i] = where;
       for (int64_t done = 0; done < len[i]; done += atom) atoms[m++] = where + done;
       where += len[i] + atom * rng_in(&r, 1, gaps);
     }
