@@ -12,6 +12,11 @@ static inline bool ldg_sub(int64_t a, int64_t b, int64_t *r) { return __builtin_
 static inline bool ldg_mul(int64_t a, int64_t b, int64_t *r) { return __builtin_mul_overflow(a, b, r); }
 static inline int64_t ldg_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t ldg_max(int64_t a, int64_t b) { return a > b ? a : b; }
+/* That of a number and 0 is the number. */
+static inline uint64_t ldg_gcd(uint64_t a, uint64_t b) {
+  for (uint64_t rest; b; a = b, b = rest) rest = a % b;
+  return a;
+}
 
 /* p + off, defined for NULL and absolute addresses too */
 static inline char *ldg_at(const void *p, int64_t off) { return (char *)((uintptr_t)p + (uintptr_t)off); }

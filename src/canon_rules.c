@@ -98,7 +98,7 @@ static bool are_atoms(const ldg_rep *v, int64_t runs) {
   int64_t common = 0, in_long = 0;
   for (int64_t i = 0, j; i < v->n; i = j) {
     for (j = i + 1; j < v->n && goes_on(v, j - 1); j++) { }
-    common = ldg_canon_gcd(j - i, common), in_long += ldg_canon_if_long(j - i);
+    common = ldg_gcd(j - i, common), in_long += ldg_canon_if_long(j - i);
   }
   return common == 1 && ldg_canon_in_atoms(v->n, runs, v->child->n, in_long);
 }

@@ -62,10 +62,6 @@ static inline bool ldg_canon_in_atoms(int64_t atoms, int64_t runs, int64_t atom,
   return runs >= LDG_CANON_ATOM_RUNS && atom <= LDG_CANON_ATOM && atoms <= LDG_CANON_ATOMS * runs && in_long <= atoms / 8;
 }
 static inline int64_t ldg_canon_if_long(int64_t atoms) { return atoms > LDG_CANON_ATOM_LONG ? atoms : 0; }
-static inline int64_t ldg_canon_gcd(int64_t a, int64_t b) {
-  for (int64_t rest; b; a = b, b = rest) rest = a % b;
-  return a;
-}
 
 /* Whether entries i and j of a blocks or join differ in their offset only. */
 static inline bool ldg_alike(const ldg_rep *v, int64_t i, int64_t j) {

@@ -86,7 +86,7 @@ static int put_stretches(ldg_canon_ctx *x, const ldg_rep *v, const stretches *al
 static void unmix(const ldg_rep *v, stretches *all) {
   int64_t atom = 0, atoms = 0, in_long = 0;
   bool mixed = false;
-  for (int64_t i = 0; i < v->n; i++) atom = ldg_canon_gcd(v->cnt[i], atom);
+  for (int64_t i = 0; i < v->n; i++) atom = ldg_gcd(v->cnt[i], atom);
   for (int64_t i = 0; i < v->n; i++) atoms += v->cnt[i] / atom, in_long += ldg_canon_if_long(v->cnt[i] / atom);
   for (int64_t i = 0; i < all->n; i++) {
     if (all->s[i].atom && all->s[i].atom != atom) return;

@@ -300,16 +300,11 @@ static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan
 
 const ldg_op *ldg_plan_op(lading_op op, lading_elem e) { return BACKEND->op(op, e); }
 
-static int64_t gcd(int64_t a, int64_t b) {
-  for (int64_t rest; b; a = b, b = rest) rest = a % b;
-  return a;
-}
-
 /* Of g and of every block's length. */
 static int64_t grain(const ldg_rep *r, int64_t g) {
-  if (r->kind == LDG_BYTES) return gcd(g, r->n);
+  if (r->kind == LDG_BYTES) return ldg_gcd(g, r->n);
   if (r->cnt && ldg_nest_of_list(r, &(ldg_nest){ 0 }))
-    for (int64_t i = 0; i < r->n && g != 1; i++) g = gcd(g, r->cnt[i] * r->child->size);
+    for (int64_t i = 0; i < r->n && g != 1; i++) g = ldg_gcd(g, r->cnt[i] * r->child->size);
   else if (r->kind == LDG_JOIN)
     for (int64_t i = 0; i < r->n && g != 1; i++) g = grain(r->kids[i], g);
   else

@@ -10,15 +10,6 @@ static int64_t difference(const int64_t *v, int64_t i) {
   return (int64_t)((uint64_t)v[i] - (uint64_t)v[i - 1]);
 }
 
-static uint64_t gcd(uint64_t a, uint64_t b) {
-  while (b) {
-    const uint64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 static int64_t length_of(uint64_t v) {
   return (70 - __builtin_clzll(v | 1)) / 7;
 }
@@ -28,7 +19,7 @@ static form form_of(int64_t n, const int64_t *v) {
   int64_t least = INT64_MAX, biased, folded = 0;
   for (int64_t i = 1; i < n; i++) {
     const int64_t d = difference(v, i);
-    unit = unit == 1 ? 1 : gcd(d < 0 ? 0 - (uint64_t)d : (uint64_t)d, unit);
+    unit = unit == 1 ? 1 : ldg_gcd(d < 0 ? 0 - (uint64_t)d : (uint64_t)d, unit);
     least = ldg_min(least, d);
   }
   form f = { false, unit && unit <= INT64_MAX ? (int64_t)unit : 1, 0 };

@@ -108,7 +108,7 @@ static double transpose_cost(const ldg_nest *n) {
   return ldg_cost_transpose(n, p, q);
 }
 _Static_assert(2 * LDG_TILE_NUMBERS * sizeof(int64_t) <= LDG_TRIAL_OWN, "a trial leaves it room");
-enum { ROW_SETS = 4 }; /* of lines of so few sets rows of the source go one after the other (8 bytes, unpacked to rows 2 KiB apart 1.0 to 1.26 times as fast, 8 KiB 1.6; of eight sets 0.8 to 1.0; Zen 5) */
+enum { ROW_SETS = 4 }; /* of lines of so few sets rows of the source go one after the other (8 bytes, packed columns of 2 KiB unpack 1.0 to 1.26 times as fast, of 8 KiB 1.6; of 512 bytes, eight sets, 0.8 to 1.06; Zen 5) */
 /* A tile writes to a line of as many rows as a line of the source has elements, and a first cache has eight ways or more. Lines from farther than the second cache
  * gain by being many, which is the plain way. */
 static void transpose_prepare(ldg_job *j) {
