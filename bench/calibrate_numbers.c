@@ -333,7 +333,7 @@ static int64_t lines_ahead(const bench_pools *p) {
 static double run_ns(const bench_pools *p, const ldg_model *m, int64_t libc, int64_t stream, int64_t n) {
   ldg_model other = *m;
   ldg_job j;
-  const ldg_nest one = { .block = n, .nd = 1, .dim = { { 1, n, n } } };
+  const ldg_nest one = { .block = n, .nd = 1, .once = true, .dim = { { 1, n, n } } };
   double least = 1e18;
   other.number[LDG_MODEL_LIBC] = libc, other.number[LDG_MODEL_STREAM] = stream;
   const ldg_model *before = ldg_model_get();

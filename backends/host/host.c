@@ -71,13 +71,19 @@ static int64_t libc_of(const ldg_nest *n) {
 }
 static bool to_aligned(void) { return ldg_model_count(LDG_MODEL_ALIGN) != 0; }
 enum { PIECE_LIBC = 4096 }; /* bytes: parts of a run of which most is elsewhere (8 KiB of 32 KiB 95 GB/s, so 155; of 64 to 128 KiB 98, so 115; 2 KiB of them 98, so 80; Zen 5) */
-/* What the first cache holds takes longer when it is asked for. */
+static int by_libc(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  (void)i0;
+  memcpy(dst, src, (size_t)(n * j->nest.block));
+  return LADING_OK;
+}
+/* What the first cache holds takes longer when it is asked for. Whether it holds a message only calls find out, where the C library is better beyond it. */
 static void memcpy_prepare(ldg_job *j) {
-  const int64_t written = ldg_model_count(LDG_MODEL_WRITTEN);
+  const int64_t written = ldg_model_count(LDG_MODEL_WRITTEN), rows_libc = ldg_model_count(LDG_MODEL_LIBC_ROWS);
   ldg_long *l = long_of(j);
-  if (j->nest.part) l->libc = ldg_min(l->libc, ldg_max(ldg_model_count(LDG_MODEL_LIBC_ROWS), PIECE_LIBC));
+  if (j->nest.part) l->libc = ldg_min(l->libc, ldg_max(rows_libc, PIECE_LIBC));
   l->each = written ? (int64_t)ldg_model_footprint(LDG_MODEL_L1) : INT64_MAX, l->ahead = 64 * written;
-  j->run = kernels()->dense[to_aligned() ? LDG_ALIGNED : LDG_AS_IS];
+  ldg_trial_prepare(j, (ldg_run *const[]){ kernels()->dense_loop, by_libc }, rows_libc < l->libc ? 2 : 1, 0, j->nest.block);
+  l->near = j->run, j->run = kernels()->dense;
 }
 
 /* A dim that is dense on one side and strided on the other, and the mirrored one: the makings of a transpose. */

@@ -211,7 +211,8 @@ typedef struct ldg_block_kernels {
 /* What long blocks and lists go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
  * caches are better than either; of a strided or list nest also the bytes of an iteration and the kernel for each. Where blocks
  * have lengths of their own, `each` is the longest one. Of lists that are far apart: entries to prefetch ahead. A run of at least `each`
- * bytes asks for lines that it will write, so many bytes ahead. */
+ * bytes asks for lines that it will write, so many bytes ahead; one of LDG_TRIED bytes and more goes by `near`. */
+enum { LDG_TRIED = 8 << 10 };
 typedef struct ldg_long { int64_t libc, stream, each, ahead; ldg_run *near, *far; } ldg_long;
 #define LDG_AHEAD(job) (((const ldg_long *)(const void *)(job)->own)->ahead)
 
@@ -258,13 +259,12 @@ typedef struct ldg_window {
 #define LDG_WINDOW_BASE 0x70 /* so that bytes 16 and on are 0x80 and on, which x86's shuffles of 16 bytes take for none */
 static inline int64_t ldg_window_half(int64_t span, int window) { return span >= 16 && window > 16 ? 16 : span >= 8 ? 8 : 4; }
 
-enum { LDG_ALIGNED, LDG_AS_IS, LDG_DENSES };
 enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VAR_LATE, LDG_VARS = LDG_VAR_LATE + 2 }; /* late: of the first two */
 enum { LDG_VAR_SHORT = 128 }; /* bytes: longer ones go by a loop */
 enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
   const char *isa;
-  ldg_run *dense[LDG_DENSES];                                     /* long runs to aligned places, and as they come */
+  ldg_run *dense, *dense_loop;                                    /* one run; long ones by a loop, to aligned places */
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS][3];                      /* [any number of lines at once, by the first numbers of job->own, by the second ones] */
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and with late addresses */
