@@ -172,7 +172,7 @@ static void transposes(const bench_pools *p, ldg_model *m) {
 
 static void copies(const bench_pools *p, ldg_model *m) {
   for (int e = 0; e < LDG_MODEL_COPIES; e++) {
-    const ldg_nest nest = { .block = (int64_t)1 << e, .nd = 1, .dim = { { 1, (int64_t)1 << e, (int64_t)1 << e } } };
+    const ldg_nest nest = { .block = (int64_t)1 << e, .nd = 1, .once = true, .dim = { { 1, (int64_t)1 << e, (int64_t)1 << e } } };
     ldg_job j;
     if (nest.block <= p->bytes && ldg_plan_nest(&j, &nest, "memcpy", NULL)) take(&m->copy[e], calibrate_warm(&j, p->strided, p->dense, 1));
   }

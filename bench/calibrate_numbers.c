@@ -362,7 +362,7 @@ static int best_write(const double *ns) {
 int64_t calibrate_written(const bench_pools *p) {
   static const int lines[WRITES] = { 0, 8, 16, 32 };
   const int64_t all = ldg_min(p->bytes, (int64_t)64 << 20);
-  const ldg_nest one = { .block = RUN, .nd = 1, .dim = { { 1, RUN, RUN } } };
+  const ldg_nest one = { .block = RUN, .nd = 1, .once = true, .dim = { { 1, RUN, RUN } } };
   const ldg_model *before = ldg_model_get();
   double ns[WRITES];
   ldg_job j[WRITES];

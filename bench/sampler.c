@@ -126,7 +126,7 @@ int64_t sampler_calibrate(sampler *s, batch *run) {
   run(s, s->copies);
   for (;;) {
     double t = timed(s, run, reps);
-    if (t >= s->min_ns) { /* an interruption may take as long as a sample, which would then be a call */
+    if (t >= s->min_ns) { /* an interruption during one call may last as long: believed at once, that call alone would be every sample */
       const double again = timed(s, run, reps);
       if (again >= s->min_ns) return reps;
       t = again;

@@ -57,7 +57,7 @@ def row(body, isa, **params):
 
 
 def source(isa):
-    out = f'#include "{"window" if isa in WINDOWS else "kernels"}.h"\n' + row("dense.inc", isa, NAME="dense", AS_IS=0) + row("dense.inc", isa, NAME="dense_as_is", AS_IS=1)
+    out = f'#include "{"window" if isa in WINDOWS else "kernels"}.h"\n' + row("dense.inc", isa)
     for name, lo, hi, head, tail in BLOCKS:
         lanes = {"LANE": LANES[lo], "LANES": f"LDG_LANES_{lo}"} if lo in LANES else {}
         out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail, WIDE=int(lo > WIDE), NARROW=int(lo in LANES), **lanes)

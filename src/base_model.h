@@ -39,7 +39,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_STREAM,   /* bytes moved from which on non-temporal stores pay */
   LDG_MODEL_LIBC,     /* bytes of one block from which on the C library's memcpy beats a loop */
   LDG_MODEL_LIBC_ROWS, /* the same where messages of such blocks are more than the first-level cache holds, if that is less */
-  LDG_MODEL_ALIGN,    /* 1: long blocks of one length are best stored to aligned places; 0: 128 bytes after the other, as they come */
+  LDG_MODEL_ALIGN,    /* 1: long blocks of one length are best stored to aligned places; 0: 128 bytes after the other, as they come; of one run: from 512 bytes on, or from 2 KiB */
   LDG_MODEL_LANES,    /* 1: a register filled lane by lane and stored beats stores of 1 to 8 bytes; else 0 */
   LDG_MODEL_MEET,     /* lines of one set of the first-level cache to read at once, in columns of few sets; 0: it does not matter */
   LDG_MODEL_MEET_WRITTEN, /* the same of lines that are written */

@@ -73,8 +73,11 @@ typedef struct turns {
   bool within;     /* a call that is timed, or one before that */
   unsigned firsts; /* first calls that were timed; it may wrap */
 } turns;
-#if defined(__GLIBC__) && defined(__ELF__)
-__attribute__((tls_model("initial-exec"))) /* every call of 8 KiB looks at it, and calling for its address takes as long as the rest; glibc has room for some bytes of libraries that come late */
+#if defined(__GLIBC__) && defined(__x86_64__)
+/* Its address takes a call there, as long as the rest of what a call that is not timed looks at, unless it is near the thread's own block, where glibc keeps room (rtld.optional_static_tls,
+ * 512 bytes) for libraries that are loaded late. */
+_Static_assert(sizeof(turns) <= 40, "of that room little is taken");
+__attribute__((tls_model("initial-exec")))
 #endif
 static _Thread_local turns turn;
 static int some_bytes(void) {

@@ -57,8 +57,8 @@ START_TEST(runs_that_are_written) {
     ldg_model_use(&m);
     ldg_backend_host.strategies[0].prepare(&j);
     ck_assert_str_eq(ldg_backend_host.strategies[0].name, "memcpy");
-    ck_assert_int_eq(LDG_AHEAD(&j), 64 * 16 * w);
-    ck_assert_int_eq(((const ldg_long *)(const void *)j.own)->each, w ? m.level[LDG_MODEL_L1] : INT64_MAX);
+    ck_assert_int_eq(LDG_ONE_RUN(&j)->ahead, 64 * 16 * w);
+    ck_assert_int_eq(LDG_ONE_RUN(&j)->asks, w ? m.level[LDG_MODEL_L1] : INT64_MAX);
   }
   ldg_model_use(NULL);
 }

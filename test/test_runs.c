@@ -88,4 +88,30 @@ START_TEST(short_runs_at_page_ends) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("runs", argc, argv, parts_of_long_runs, parts_within_structs, short_runs_at_page_ends); }
+/* Where a run begins to go another way, and to each place in a line, next to bytes that stay and a page that is not there; often enough that
+ * calls have tried all ways. */
+START_TEST(long_runs_at_every_place) {
+  static const int64_t lengths[] = { 511, 512, 513, 575, 640, 767, 1023, 2047, 2048, 2049, 2111, 2112, 2304, 4095, 4097, 8191, 8192, 8193, 16320, 32767, 32768, 40001 };
+  const int64_t page = sysconf(_SC_PAGESIZE), room = 64 << 10;
+  char *two[2];
+  for (int i = 0; i < 2; i++) {
+    two[i] = mmap(NULL, (size_t)(room + page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(two[i] != MAP_FAILED && mprotect(two[i] + room, (size_t)page, PROT_NONE) == 0);
+  }
+  for (int64_t i = 0; i < room; i++) two[0][i] = (char)(i * 7 + i / 251);
+  for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+    const int64_t n = lengths[k];
+    sample *run = s_contiguous(n, s_elem(LADING_BYTE));
+    for (int64_t at = 0; at < 64 * 2; at++) {
+      char *from = two[0] + room - n - (at * 5 % 64), *to = two[1] + room - n - at % 64;
+      memset(two[1], 'x', (size_t)room);
+      ck_assert_int_eq(at < 64 ? lading_pack(run->type, 1, from, to, 0, n) : lading_unpack(run->type, 1, to, from, 0, n), LADING_OK);
+      ck_assert(memcmp(from, to, (size_t)n) == 0 && to[-1] == 'x' && (at % 64 == 0 || to[n] == 'x'));
+    }
+    sample_free(run);
+  }
+  for (int i = 0; i < 2; i++) munmap(two[i], (size_t)(room + page));
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("runs", argc, argv, parts_of_long_runs, parts_within_structs, short_runs_at_page_ends, long_runs_at_every_place); }

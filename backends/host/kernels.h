@@ -210,11 +210,14 @@ typedef struct ldg_block_kernels {
 
 /* What long blocks and lists go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
  * caches are better than either; of a strided or list nest also the bytes of an iteration and the kernel for each. Where blocks
- * have lengths of their own, `each` is the longest one. Of lists that are far apart: entries to prefetch ahead. A run of at least `each`
- * bytes asks for lines that it will write, so many bytes ahead; one of LDG_TRIED bytes and more goes by `near`. */
-enum { LDG_TRIED = 8 << 10 };
+ * have lengths of their own, `each` is the longest one. Of lists that are far apart: entries to prefetch ahead. */
 typedef struct ldg_long { int64_t libc, stream, each, ahead; ldg_run *near, *far; } ldg_long;
 #define LDG_AHEAD(job) (((const ldg_long *)(const void *)(job)->own)->ahead)
+
+/* What one run goes by, in job->own. Bytes from which on the C library is better, stores go past the caches, `trial` finds out whether the C library is better,
+ * lines are asked for so many bytes before they are written, and stores go to aligned places. */
+typedef struct ldg_one_run { int64_t libc, stream, tried, asks, ahead, aligned; ldg_run *trial; } ldg_one_run;
+#define LDG_ONE_RUN(job) ((const ldg_one_run *)(const void *)(job)->own)
 
 /* What kernels that ask for lines ahead go by, in job->own: how many bytes, or entries, ahead, and whether on the side that is written. */
 typedef struct ldg_asked { ldg_long long_; int64_t ahead; bool writes; } ldg_asked; /* the first as in ldg_shuffle */
