@@ -3,7 +3,7 @@
 A row (name, lo, hi, head, tail) moves blocks of lo..hi bytes: `head` bytes from the front, then `tail` bytes that end
 where the block ends (they overlap the head when the block is shorter than head + tail). Tails are as narrow as they can be:
 a store that crosses a cache line costs twice, and one that meets another one waits for it. lo == hi makes the block length a
-constant of the kernel. Words instead of a head say how long blocks move: as_is, 128 bytes after the other, as they come; loop, to aligned places; call, by
+constant of the kernel. 256 is a row of its own since all of it is loaded before it is stored. Words instead of a head say how long blocks move: as_is, 128 bytes after the other, as they come; loop, to aligned places; call, by
 memcpy; stream, past the caches. No length has one of these alone.
 """
 
@@ -50,8 +50,7 @@ BLOCKS = [
     ("w168", 161, 168, 160, 8),
     ("w176", 169, 176, 160, 16),
     ("w184", 177, 184, 160, 24),
-    ("w191", 185, 191, 160, 32),
-    ("w192", 192, 192, 192, 0),
+    ("w192", 185, 192, 160, 32),
     ("w200", 193, 200, 192, 8),
     ("w208", 201, 208, 192, 16),
     ("w216", 209, 216, 192, 24),

@@ -73,9 +73,9 @@ typedef struct turns {
   bool within;     /* a call that is timed, or one before that */
   unsigned firsts; /* first calls that were timed; it may wrap */
 } turns;
-#if defined(__GLIBC__) && defined(__x86_64__)
+#if defined(__GLIBC__) && defined(__x86_64__) && LDG_CHECKS < 2
 /* Its address takes a call there, as long as the rest of what a call that is not timed looks at, unless it is near the thread's own block, where glibc keeps room (rtld.optional_static_tls,
- * 512 bytes) for libraries that are loaded late. */
+ * 512 bytes) for libraries that are loaded late. All that the library has of each thread goes there then, which is more where everything is checked. */
 _Static_assert(sizeof(turns) <= 40, "of that room little is taken");
 __attribute__((tls_model("initial-exec")))
 #endif

@@ -81,7 +81,7 @@ int64_t ldg_plan_grain(const ldg_plan *p);
 /* The backend's op on an element; NULL where it is not defined. */
 const ldg_op *ldg_plan_op(lading_op op, lading_elem e);
 
-/* Moves n bytes, from any place to any, as well as memory that is dense on both sides is moved here; by the model that was in use when the
+/* Moves n bytes, from any place to any, as memory that is dense on both sides is moved here, with nothing tried; by the model that was in use when the
  * first plan was made, before which it may not be run. */
 extern const ldg_job *const ldg_plan_bytes;
 /* The same for runs inside a part of a message of LDG_PLAN_LONG bytes or more, most of which is not in the first cache. */

@@ -1,6 +1,7 @@
 /* asked: which lines are asked for before it is their turn, of which side, and how far ahead. */
 #include "common.h"
 #include "base_model.h"
+#include "base_trial.h"
 #include "../backends/host/ahead.h"
 #include "../backends/host/kernels.h"
 
@@ -73,4 +74,21 @@ START_TEST(columns_that_wait) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, columns_that_wait, lines_that_are_written, runs_that_are_written); }
+/* Whether the C library is better is tried where the model says that it is for rows, from these on, and never where all layouts share a job. */
+START_TEST(runs_that_are_tried) {
+  static const struct { int64_t libc, rows, tried[2]; } numbers[] = {
+    { 32768, 512, { LDG_TRIAL_LEAST, INT64_MAX } }, { 32768, 9000, { 9000, INT64_MAX } }, { 8192, 512, { INT64_MAX, INT64_MAX } }, { 32768, INT32_MAX, { INT64_MAX, INT64_MAX } },
+  };
+  for (int64_t i = 0; i < 2 * COUNT_OF(numbers); i++) {
+    ldg_model m = waiting(0);
+    ldg_job j = { .nest = { .block = 8, .nd = 1, .once = i % 2, .dim = { { 1000, 8, 8 } } } };
+    m.number[LDG_MODEL_LIBC] = numbers[i / 2].libc, m.number[LDG_MODEL_LIBC_ROWS] = numbers[i / 2].rows;
+    ldg_model_use(&m);
+    ldg_backend_host.strategies[0].prepare(&j);
+    ck_assert_int_eq(LDG_ONE_RUN(&j)->tried, numbers[i / 2].tried[i % 2]);
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, columns_that_wait, lines_that_are_written, runs_that_are_written, runs_that_are_tried); }

@@ -88,10 +88,27 @@ START_TEST(short_runs_at_page_ends) {
 }
 END_TEST
 
-/* Where a run begins to go another way, and to each place in a line, next to bytes that stay and a page that is not there; often enough that
- * calls have tried all ways. */
+/* At every place in a line, next to bytes that stay and a page that is not there; often enough for calls to have tried all ways. */
+static void long_run_everywhere(int64_t n, char *from_end, char *to_end) {
+  sample *run = s_contiguous(n, s_elem(LADING_BYTE));
+  for (int64_t at = 0; at < 64 * 2; at++) {
+    char *from = from_end - n - at * 5 % 64, *to = to_end - n - at % 64;
+    memset(to - 64, 'x', (size_t)(to_end - to + 64));
+    ck_assert_int_eq(at < 64 ? lading_pack(run->type, 1, from, to, 0, n) : lading_unpack(run->type, 1, to, from, 0, n), LADING_OK);
+    ck_assert(memcmp(from, to, (size_t)n) == 0 && to[-1] == 'x' && (at % 64 == 0 || to[n] == 'x'));
+  }
+  sample_free(run);
+}
+
+/* To places as they come and aligned ones, asking for lines or not, with a trial, and past the caches. */
+static ldg_model way_of_runs(int way) {
+  ldg_model m = ldg_model_builtin();
+  m.number[LDG_MODEL_ALIGN] = way % 2, m.number[LDG_MODEL_WRITTEN] = way / 2 % 2 * 16, m.level[LDG_MODEL_L1] = 2048;
+  m.number[LDG_MODEL_LIBC] = 40000, m.number[LDG_MODEL_LIBC_ROWS] = 512, m.number[LDG_MODEL_STREAM] = way == 4 ? 4097 : INT32_MAX;
+  return m;
+}
 START_TEST(long_runs_at_every_place) {
-  static const int64_t lengths[] = { 511, 512, 513, 575, 640, 767, 1023, 2047, 2048, 2049, 2111, 2112, 2304, 4095, 4097, 8191, 8192, 8193, 16320, 32767, 32768, 40001 };
+  static const int64_t lengths[] = { 511, 512, 513, 575, 640, 767, 1023, 2047, 2048, 2049, 2111, 2112, 2304, 4095, 4097, 8191, 8192, 8193, 16320, 32767, 40001 };
   const int64_t page = sysconf(_SC_PAGESIZE), room = 64 << 10;
   char *two[2];
   for (int i = 0; i < 2; i++) {
@@ -99,17 +116,12 @@ START_TEST(long_runs_at_every_place) {
     ck_assert(two[i] != MAP_FAILED && mprotect(two[i] + room, (size_t)page, PROT_NONE) == 0);
   }
   for (int64_t i = 0; i < room; i++) two[0][i] = (char)(i * 7 + i / 251);
-  for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-    const int64_t n = lengths[k];
-    sample *run = s_contiguous(n, s_elem(LADING_BYTE));
-    for (int64_t at = 0; at < 64 * 2; at++) {
-      char *from = two[0] + room - n - (at * 5 % 64), *to = two[1] + room - n - at % 64;
-      memset(two[1], 'x', (size_t)room);
-      ck_assert_int_eq(at < 64 ? lading_pack(run->type, 1, from, to, 0, n) : lading_unpack(run->type, 1, to, from, 0, n), LADING_OK);
-      ck_assert(memcmp(from, to, (size_t)n) == 0 && to[-1] == 'x' && (at % 64 == 0 || to[n] == 'x'));
-    }
-    sample_free(run);
+  for (int way = 0; way < 5; way++) {
+    const ldg_model m = way_of_runs(way);
+    ldg_model_use(&m);
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) long_run_everywhere(lengths[k], two[0] + room, two[1] + room);
   }
+  ldg_model_use(NULL);
   for (int i = 0; i < 2; i++) munmap(two[i], (size_t)(room + page));
 }
 END_TEST

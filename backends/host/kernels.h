@@ -267,7 +267,7 @@ enum { LDG_VAR_SHORT = 128 }; /* bytes: longer ones go by a loop */
 enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
   const char *isa;
-  ldg_run *dense, *dense_loop;                                    /* one run; long ones by a loop, to aligned places */
+  ldg_run *dense, *dense_loop;                                    /* one run; a long one by a loop, never by the C library */
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS][3];                      /* [any number of lines at once, by the first numbers of job->own, by the second ones] */
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and with late addresses */
