@@ -73,9 +73,9 @@ static bool to_aligned(void) { return ldg_model_count(LDG_MODEL_ALIGN) != 0; }
 enum { PIECE_LIBC = 4096 }; /* bytes: parts of a run of which most is elsewhere (8 KiB of 32 KiB 95 GB/s, so 155; of 64 to 128 KiB 98, so 115; 2 KiB of them 98, so 80; Zen 5, by 128 bytes after the other) */
 enum { ALIGNED = 512, ALIGNED_LATER = 2048 }; /* bytes: runs that lie anywhere, unpacked: 1 and 2 KB 0.92 to 0.99 as fast to aligned places, 3 KB 1.01 to 1.05, 4 KB 1.08, 6 KB 1.13, 20 KB 1.24 (Zen 5) */
 _Static_assert(sizeof(ldg_one_run) <= LDG_TRIAL_OWN, "a trial leaves it room");
-static int by_libc(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  (void)i0;
-  memcpy(dst, src, (size_t)(n * j->nest.block));
+static int by_libc(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { /* n bytes, as dense_loop */
+  (void)j, (void)i0;
+  memcpy(dst, src, (size_t)n);
   return LADING_OK;
 }
 /* What the first cache holds takes longer when it is asked for. Whether it holds a message only calls find out, where the C library is better beyond it. */
@@ -89,7 +89,7 @@ static void memcpy_prepare(ldg_job *j) {
   const int64_t tried = ldg_max(from_cache, LDG_TRIAL_LEAST);
   if (tried < r->libc && !j->nest.once) {
     r->tried = tried;
-    ldg_trial_prepare(j, (ldg_run *const[]){ kernels()->dense_loop, by_libc }, 2, 0, j->nest.block);
+    ldg_trial_prepare(j, (ldg_run *const[]){ kernels()->dense_loop, by_libc }, 2, 0, 1);
     r->trial = j->run;
   }
   j->run = kernels()->dense;

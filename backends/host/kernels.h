@@ -215,7 +215,7 @@ typedef struct ldg_long { int64_t libc, stream, each, ahead; ldg_run *near, *far
 #define LDG_AHEAD(job) (((const ldg_long *)(const void *)(job)->own)->ahead)
 
 /* What one run goes by, in job->own. Bytes from which on the C library is better, stores go past the caches, `trial` finds out whether the C library is better,
- * lines are asked for so many bytes before they are written, and stores go to aligned places. */
+ * lines are asked for so many bytes before they are written, and stores go to aligned places. Iterations of `trial` are bytes. */
 typedef struct ldg_one_run { int64_t libc, stream, tried, asks, ahead, aligned; ldg_run *trial; } ldg_one_run;
 #define LDG_ONE_RUN(job) ((const ldg_one_run *)(const void *)(job)->own)
 
@@ -267,7 +267,7 @@ enum { LDG_VAR_SHORT = 128 }; /* bytes: longer ones go by a loop */
 enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
   const char *isa;
-  ldg_run *dense, *dense_loop;                                    /* one run; a long one by a loop, never by the C library */
+  ldg_run *dense, *dense_loop;                                    /* one run; a long one of n bytes by a loop, never by the C library */
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS][3];                      /* [any number of lines at once, by the first numbers of job->own, by the second ones] */
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and with late addresses */
