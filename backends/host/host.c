@@ -259,10 +259,15 @@ static const char *varlist_why_not(const ldg_nest *n) {
   return n->psum ? NULL : "the blocks are of one length";
 }
 enum { LIST_LIBC = 4096 }; /* bytes: blocks of lists differ in length, so a call for each is foreseen worse (8 to 2048 bytes: 1.07 times the time; Zen 5) */
+static int64_t longest_of(const ldg_nest *n) {
+  int64_t longest = 0;
+  for (int64_t i = 0; i < n->dim[0].n; i++) longest = ldg_max(longest, n->psum[i + 1] - n->psum[i]);
+  return longest;
+}
 static void prepare_varlist(ldg_job *j, int which) {
   const ldg_nest *n = &j->nest;
   ldg_long *l = long_of(j);
-  for (int64_t i = 0; i < n->dim[0].n; i++) l->each = ldg_max(l->each, n->psum[i + 1] - n->psum[i]);
+  l->each = longest_of(n);
   l->libc = ldg_max(libc_of(n), LIST_LIBC);
   j->run = kernels()->varlist[which];
 }
@@ -270,9 +275,12 @@ static int listed_side(const ldg_nest *n) { return n->list == LDG_LIST_DST ? LDG
 static void varlist_plainly(ldg_job *j) { prepare_varlist(j, listed_side(&j->nest)); }
 static ldg_run *varlist_late(const ldg_nest *n) { return kernels()->varlist[LDG_VAR_LATE + listed_side(n)]; }
 static bool varlist_is_much(const ldg_nest *n) { return bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1); }
+/* Late kernels have late addresses where blocks are long, and ask for lines where all are short and go under masks. */
+static bool late_asks(int64_t longest) { return longest <= LDG_MASKED && kernels()->shuffle[LDG_LANES_OF_4]; }
 static void varlist_prepare(ldg_job *j) {
   varlist_plainly(j);
-  const bool may_gain = ((const ldg_long *)(const void *)j->own)->each > LDG_VAR_SHORT && varlist_is_much(&j->nest);
+  const int64_t longest = ((const ldg_long *)(const void *)j->own)->each;
+  const bool may_gain = late_asks(longest) || (longest > LDG_VAR_SHORT && varlist_is_much(&j->nest));
   ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest));
 }
 
@@ -301,7 +309,7 @@ static const char *late_why_not(const ldg_nest *n) {
   if (n->once) return "one call does not find out whether that is faster";
   const char *why = !n->at ? NULL : n->psum ? varlist_why_not(n) : list_why_not(n);
   if (why) return why;
-  if (n->psum ? !varlist_is_much(n) : !are_many(n)) return "the first cache holds its lines";
+  if (n->psum ? !varlist_is_much(n) && !late_asks(longest_of(n)) : !are_many(n)) return "the first cache holds its lines";
   return n->psum || late_kernel(n) ? NULL : "offsets of more than 4 bytes, or blocks of more than a line";
 }
 static double late_share(const ldg_nest *n) { return (void)n, 1.01; }

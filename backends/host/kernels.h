@@ -97,6 +97,16 @@ LDG_INLINE void ldg_move_together(char *restrict d, const char *restrict s, int 
   }
 }
 LDG_INLINE void ldg_move_256(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 256, LDG_TOGETHER); }
+LDG_INLINE void ldg_move_256_back(char *restrict d, const char *restrict s) { /* the last register first */
+  ldg_register x[LDG_TOGETHER];
+  LDG_UNROLL
+  for (int at = 256; at > 0; at -= LDG_TOGETHER * LDG_REGISTER) {
+    LDG_UNROLL
+    for (int i = 0; i < LDG_TOGETHER; i++) __builtin_memcpy(&x[i], s + at - (i + 1) * LDG_REGISTER, LDG_REGISTER);
+    LDG_UNROLL
+    for (int i = 0; i < LDG_TOGETHER; i++) __builtin_memcpy(d + at - (i + 1) * LDG_REGISTER, &x[i], LDG_REGISTER);
+  }
+}
 LDG_INLINE void ldg_move_128(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 128, 128 / LDG_REGISTER); }
 
 /* 64 bytes to an aligned line, past the caches; the fence orders them before what follows. */
@@ -115,10 +125,11 @@ LDG_INLINE void ldg_move_128(char *restrict d, const char *restrict s) { ldg_mov
 #define LDG_STREAM_FENCE() ((void)0)
 #endif
 
+enum { LDG_MASKED = 32 }; /* bytes at most that lists whose blocks are all so short move under a mask, where there are masks */
 /* Up to LDG_SHORT, or LDG_LINE, bytes of any number at once: a mask does what else takes a branch by their number, which is hard to
  * foresee in a list. The wider one takes a third longer. */
 #if defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__BMI2__)
-enum { LDG_SHORT = 32, LDG_LINE = 64 };
+enum { LDG_SHORT = LDG_MASKED, LDG_LINE = 64 };
 LDG_INLINE void ldg_move_short(char *d, const char *s, int64_t n) {
   const __mmask32 there = (__mmask32)(((uint64_t)1 << n) - 1);
   _mm256_mask_storeu_epi8(d, there, _mm256_maskz_loadu_epi8(there, s));
