@@ -355,6 +355,30 @@ START_TEST(late_lists) {
 }
 END_TEST
 
+/* Lines of four sets that are more than the last cache holds are written with near stores at once, with no trial; fewer, and those of eight sets, are tried. */
+START_TEST(columns_to_memory) {
+  static const struct { int64_t stride, l3; bool tried; } columns[] = { { 1024, 4096 * 64 - 1, false }, { -1024, 4096 * 64 - 1, false }, { 1024, 4096 * 64, true }, { 512, 4096 * 64 - 1, true } };
+  static char packed[4096], out[4096 * 1024];
+  ldg_model m = ldg_model_builtin();
+  m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS_WRITTEN] = 8, m.number[LDG_MODEL_SETS_APART] = 4;
+  m.level[LDG_MODEL_L1] = 64, m.level[LDG_MODEL_L2] = 128;
+  for (size_t i = 0; i < sizeof packed; i++) packed[i] = (char)(i * 7 + i / 256 + 1);
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    const int64_t stride = columns[i].stride, lines = 4096;
+    ldg_job j = { .nest = { .block = 1, .nd = 1, .dim = { { lines, 1, stride } } } }, once = j;
+    m.level[LDG_MODEL_L3] = columns[i].l3;
+    ldg_model_use(&m);
+    once.nest.once = true, strategy_of("paced")->prepare(&j), strategy_of("paced")->prepare(&once);
+    ck_assert_int_eq(j.run != once.run, columns[i].tried && ldg_cpu_ticks());
+    char *first = stride < 0 ? out + (lines - 1) * -stride : out;
+    memset(out, 0, sizeof out);
+    ck_assert_int_eq(j.run(&j, packed, first, 0, lines), LADING_OK);
+    for (int64_t k = 0; k < lines; k++) ck_assert_int_eq(first[k * stride], packed[k]);
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, late_lists);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, late_lists, columns_to_memory);
 }

@@ -68,7 +68,7 @@ int64_t ldg_paced_written(int64_t block, int64_t stride) {
 
 /* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; between blocks LDG_IDLE so many times, and stores to a
  * near line; and whether its lines come from so far that groups lose, and whether it is only worth a trial. */
-typedef struct flank { int64_t sets, group; int32_t idle, stores; bool far, guess; } flank;
+typedef struct flank { int64_t sets, group; int32_t idle, stores; bool far, guess, known; } flank;
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
 static double reach_of(const ldg_nest *n, int side) {
@@ -128,7 +128,7 @@ static flank kept_apart(const ldg_nest *n, int side) {
 /* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
  * wait less where a store to a near line stands between two of them (1 byte, 1 KiB apart, by a loop of its own 5.2 ns a block, with 64 slots 5.1, so 4.05; Zen 5; what
  * the library gains by it is in bench/README.md), those of fewer sets by three (8 bytes, 2 KiB apart: 20000 blocks 5.8 at once, 5.4 with 64 slots, 2.8 so; 60000 7.2, 6.9, 5.9; 4 KiB 20000 7.4, 5.4, 5.3), of others
- * those of a few bytes by 64 slots. Only calls find out. */
+ * those of a few bytes by 64 slots. Only calls find out, but where those of 4 sets are more than the last cache holds (1 byte, 1 KiB apart, 2^20 of them, unpacked: 6.3 ms, so 5.0). */
 enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16, FAR_STORES = 3 };
 static bool is_far_written(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
@@ -138,7 +138,8 @@ static bool is_far_written(const ldg_nest *n) {
 static flank far_written(const ldg_nest *n) {
   const int64_t sets = n->block <= LINE ? sets_of(n->dim[0].dst, sets_by(LDG_MODEL_SETS_APART)) : 0;
   if (!is_far_written(n) || (n->block > FAR_BLOCK && !sets)) return (flank){ 0 };
-  return (flank){ .sets = SETS_MOST, .idle = sets ? 0 : FAR_IDLE, .stores = sets >= 4 ? 1 : sets ? FAR_STORES : 0, .guess = true };
+  const bool is_known = sets >= 4 && LINE * lines_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
+  return (flank){ .sets = SETS_MOST, .idle = sets ? 0 : FAR_IDLE, .stores = sets >= 4 ? 1 : sets ? FAR_STORES : 0, .guess = !is_known, .known = is_known };
 }
 
 /* Blocks that have a page each: what is written gains by a near store, too (4 bytes, 16396 bytes apart: 2.6 ns a block, 2.45 so). What is read is only worth going
@@ -243,5 +244,6 @@ void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *pla
   int n = 2;
   if (either) ways[n++] = run_other;
   if (late) ways[n++] = late;
-  ldg_trial_prepare(j, ways, n, !is_only_guessed(r, w), ldg_trial_lines(&j->nest));
+  if (w.known) ways[0] = run, n = 1; /* the first calls are all that some programs make, and 13 of 17 would go the slower ways */
+  ldg_trial_prepare(j, ways, n, n > 1 && !is_only_guessed(r, w), ldg_trial_lines(&j->nest));
 }
