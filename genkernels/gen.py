@@ -75,7 +75,7 @@ def source(isa):
     window = f"ldg_k_window_{isa}, {WINDOWS[isa]}" if isa in WINDOWS else "NULL, 0"
     once = next((f"ldg_k_{params['NAME']}_once_{isa}" for params in SHUFFLES.get(isa, []) if params["LANE"] == 1), "NULL")
     varlists = ", ".join(f"ldg_k_var_{suffix}_{isa}" for suffix in ("src", "dst", "both", "src_late", "dst_late"))
-    return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {once},\n  {window}\n}};\n"
+    return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {once},\n  {window}, LDG_SHORT\n}};\n"
 
 
 def op_source(isa):

@@ -83,7 +83,7 @@ static void memcpy_prepare(ldg_job *j) {
   const int64_t written = ldg_model_count(LDG_MODEL_WRITTEN), libc = ldg_model_count(LDG_MODEL_LIBC), from_cache = ldg_model_count(LDG_MODEL_LIBC_ROWS);
   ldg_one_run *r = (ldg_one_run *)(void *)j->own;
   *r = (ldg_one_run){ .libc = libc, .stream = ldg_model_count(LDG_MODEL_STREAM), .tried = INT64_MAX, .asks = INT64_MAX, .ahead = 64 * written };
-  r->aligned = to_aligned() ? ALIGNED : ALIGNED_LATER;
+  r->aligned = to_aligned() ? ALIGNED : ALIGNED_LATER, r->back = to_aligned() ? 0 : libc; /* where it was measured */
   if (j->nest.part) r->libc = ldg_min(libc, ldg_max(from_cache, PIECE_LIBC));
   if (written) r->asks = (int64_t)ldg_model_footprint(LDG_MODEL_L1);
   const int64_t tried = ldg_max(from_cache, LDG_TRIAL_LEAST);
@@ -275,12 +275,14 @@ static int listed_side(const ldg_nest *n) { return n->list == LDG_LIST_DST ? LDG
 static void varlist_plainly(ldg_job *j) { prepare_varlist(j, listed_side(&j->nest)); }
 static ldg_run *varlist_late(const ldg_nest *n) { return kernels()->varlist[LDG_VAR_LATE + listed_side(n)]; }
 static bool varlist_is_much(const ldg_nest *n) { return bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1); }
-/* Late kernels have late addresses where blocks are long, and ask for lines where all are short and go under masks. */
-static bool late_asks(int64_t longest) { return longest <= LDG_MASKED && kernels()->shuffle[LDG_LANES_OF_4]; }
+/* Late kernels have late addresses where blocks are long, and ask for lines where all are short and go under masks, which this machine does not foresee. */
+static bool late_asks(const ldg_nest *n, int64_t longest) {
+  return longest <= kernels()->short_bytes && n->dim[0].n >= LDG_TRIAL_LEAST / LINE && ldg_model_count(LDG_MODEL_MASKED);
+}
 static void varlist_prepare(ldg_job *j) {
   varlist_plainly(j);
   const int64_t longest = ((const ldg_long *)(const void *)j->own)->each;
-  const bool may_gain = late_asks(longest) || (longest > LDG_VAR_SHORT && varlist_is_much(&j->nest));
+  const bool may_gain = late_asks(&j->nest, longest) || (longest > LDG_VAR_SHORT && varlist_is_much(&j->nest));
   ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest));
 }
 
@@ -309,7 +311,7 @@ static const char *late_why_not(const ldg_nest *n) {
   if (n->once) return "one call does not find out whether that is faster";
   const char *why = !n->at ? NULL : n->psum ? varlist_why_not(n) : list_why_not(n);
   if (why) return why;
-  if (n->psum ? !varlist_is_much(n) && !late_asks(longest_of(n)) : !are_many(n)) return "the first cache holds its lines";
+  if (n->psum ? !varlist_is_much(n) && !late_asks(n, longest_of(n)) : !are_many(n)) return "the first cache holds its lines";
   return n->psum || late_kernel(n) ? NULL : "offsets of more than 4 bytes, or blocks of more than a line";
 }
 static double late_share(const ldg_nest *n) { return (void)n, 1.01; }
@@ -396,7 +398,7 @@ static const ldg_strategy table[] = {
   { "block", "strided loops around a block mover of fixed width", block_why_not, plain_cost, block_prepare, NULL },
   { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches, or are written to a page each", ldg_paced_why_not, plain_cost, paced_prepare, ldg_paced_share },
   { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, plain_cost, ahead_prepare, ldg_ahead_share },
-  { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches", late_why_not, plain_cost, late_prepare, late_share },
+  { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches; blocks under masks ask for their lines", late_why_not, plain_cost, late_prepare, late_share },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare, NULL },
   { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare, NULL },

@@ -86,28 +86,21 @@ typedef uint64_t ldg_half_register __attribute__((vector_size(LDG_REGISTER == 16
 typedef uint64_t ldg_16 __attribute__((vector_size(16)));
 typedef struct ldg_32 { ldg_half_register part[32 / sizeof(ldg_half_register)]; } ldg_32; /* loaded as a whole */
 typedef struct ldg_64 { ldg_register part[64 / sizeof(ldg_register)]; } ldg_64;
-LDG_INLINE void ldg_move_together(char *restrict d, const char *restrict s, int n, int together) {
+LDG_INLINE void ldg_move_together(char *restrict d, const char *restrict s, int n, int together, bool back) {
   ldg_register x[8];
   LDG_UNROLL
-  for (int at = 0; at < n; at += together * LDG_REGISTER) {
+  for (int i0 = 0; i0 < n / LDG_REGISTER; i0 += together) {
+#define LDG_AT(i) ((back ? n / LDG_REGISTER - 1 - i0 - (i) : i0 + (i)) * LDG_REGISTER)
     LDG_UNROLL
-    for (int i = 0; i < together; i++) __builtin_memcpy(&x[i], s + at + i * LDG_REGISTER, LDG_REGISTER);
+    for (int i = 0; i < together; i++) __builtin_memcpy(&x[i], s + LDG_AT(i), LDG_REGISTER);
     LDG_UNROLL
-    for (int i = 0; i < together; i++) __builtin_memcpy(d + at + i * LDG_REGISTER, &x[i], LDG_REGISTER);
+    for (int i = 0; i < together; i++) __builtin_memcpy(d + LDG_AT(i), &x[i], LDG_REGISTER);
+#undef LDG_AT
   }
 }
-LDG_INLINE void ldg_move_256(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 256, LDG_TOGETHER); }
-LDG_INLINE void ldg_move_256_back(char *restrict d, const char *restrict s) { /* the last register first */
-  ldg_register x[LDG_TOGETHER];
-  LDG_UNROLL
-  for (int at = 256; at > 0; at -= LDG_TOGETHER * LDG_REGISTER) {
-    LDG_UNROLL
-    for (int i = 0; i < LDG_TOGETHER; i++) __builtin_memcpy(&x[i], s + at - (i + 1) * LDG_REGISTER, LDG_REGISTER);
-    LDG_UNROLL
-    for (int i = 0; i < LDG_TOGETHER; i++) __builtin_memcpy(d + at - (i + 1) * LDG_REGISTER, &x[i], LDG_REGISTER);
-  }
-}
-LDG_INLINE void ldg_move_128(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 128, 128 / LDG_REGISTER); }
+LDG_INLINE void ldg_move_256(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 256, LDG_TOGETHER, false); }
+LDG_INLINE void ldg_move_256_back(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 256, LDG_TOGETHER, true); } /* the last register first */
+LDG_INLINE void ldg_move_128(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 128, 128 / LDG_REGISTER, false); }
 
 /* 64 bytes to an aligned line, past the caches; the fence orders them before what follows. */
 #if defined(__AVX512F__)
@@ -125,11 +118,10 @@ LDG_INLINE void ldg_move_128(char *restrict d, const char *restrict s) { ldg_mov
 #define LDG_STREAM_FENCE() ((void)0)
 #endif
 
-enum { LDG_MASKED = 32 }; /* bytes at most that lists whose blocks are all so short move under a mask, where there are masks */
 /* Up to LDG_SHORT, or LDG_LINE, bytes of any number at once: a mask does what else takes a branch by their number, which is hard to
  * foresee in a list. The wider one takes a third longer. */
 #if defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__BMI2__)
-enum { LDG_SHORT = LDG_MASKED, LDG_LINE = 64 };
+enum { LDG_SHORT = 32, LDG_LINE = 64 };
 LDG_INLINE void ldg_move_short(char *d, const char *s, int64_t n) {
   const __mmask32 there = (__mmask32)(((uint64_t)1 << n) - 1);
   _mm256_mask_storeu_epi8(d, there, _mm256_maskz_loadu_epi8(there, s));
@@ -226,8 +218,8 @@ typedef struct ldg_long { int64_t libc, stream, each, ahead; ldg_run *near, *far
 #define LDG_AHEAD(job) (((const ldg_long *)(const void *)(job)->own)->ahead)
 
 /* What one run goes by, in job->own. Bytes from which on the C library is better, stores go past the caches, `trial` finds out whether the C library is better,
- * lines are asked for so many bytes before they are written, and stores go to aligned places. Iterations of `trial` are bytes. */
-typedef struct ldg_one_run { int64_t libc, stream, tried, asks, ahead, aligned; ldg_run *trial; } ldg_one_run;
+ * lines are asked for so many bytes before they are written, and stores go to aligned places, up to `back` bytes also from the end on. Iterations of `trial` are bytes. */
+typedef struct ldg_one_run { int64_t libc, stream, tried, asks, ahead, aligned, back; ldg_run *trial; } ldg_one_run;
 #define LDG_ONE_RUN(job) ((const ldg_one_run *)(const void *)(job)->own)
 
 /* What kernels that ask for lines ahead go by, in job->own: how many bytes, or entries, ahead, and whether on the side that is written. */
@@ -273,7 +265,7 @@ typedef struct ldg_window {
 #define LDG_WINDOW_BASE 0x70 /* so that bytes 16 and on are 0x80 and on, which x86's shuffles of 16 bytes take for none */
 static inline int64_t ldg_window_half(int64_t span, int window) { return span >= 16 && window > 16 ? 16 : span >= 8 ? 8 : 4; }
 
-enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VAR_LATE, LDG_VARS = LDG_VAR_LATE + 2 }; /* late: of the first two */
+enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VAR_LATE, LDG_VARS = LDG_VAR_LATE + 2 }; /* late: of the first two; with late addresses of long blocks, and asking for the lines of short ones */
 enum { LDG_VAR_SHORT = 128 }; /* bytes: longer ones go by a loop */
 enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
@@ -281,11 +273,11 @@ typedef struct ldg_kernels {
   ldg_run *dense, *dense_loop;                                    /* one run; a long one of n bytes by a loop, never by the C library */
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS][3];                      /* [any number of lines at once, by the first numbers of job->own, by the second ones] */
-  ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and with late addresses */
+  ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and late */
   ldg_run *shuffle[LDG_LANES];                                    /* NULL: not at this level */
   ldg_run *once;                                                  /* a list in a window of 32 bytes; with lanes of 1 byte */
   ldg_run *window;                                                /* NULL: not at this level */
-  int window_bytes;
+  int window_bytes, short_bytes;                                  /* LDG_SHORT */
 } ldg_kernels;
 
 /* The kernels of a row, by the suffixes of those for a dense destination, and that in lanes, and for a dense source. */

@@ -67,8 +67,9 @@ int64_t ldg_paced_written(int64_t block, int64_t stride) {
 }
 
 /* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; between blocks LDG_IDLE so many times, and stores to a
- * near line; and whether its lines come from so far that groups lose, and whether it is only worth a trial. */
-typedef struct flank { int64_t sets, group; int32_t idle, stores; bool far, guess, known; } flank;
+ * near line; whether its lines come from so far that groups lose; and what is known of that: likely the best of what is tried, only worth a trial, or better than all else. */
+typedef enum trust { LIKELY, GUESSED, KNOWN } trust;
+typedef struct flank { int64_t sets, group; int32_t idle, stores; bool far; trust trust; } flank;
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
 static double reach_of(const ldg_nest *n, int side) {
@@ -128,8 +129,8 @@ static flank kept_apart(const ldg_nest *n, int side) {
 /* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
  * wait less where a store to a near line stands between two of them (1 byte, 1 KiB apart, by a loop of its own 5.2 ns a block, with 64 slots 5.1, so 4.05; Zen 5; what
  * the library gains by it is in bench/README.md), those of fewer sets by three (8 bytes, 2 KiB apart: 20000 blocks 5.8 at once, 5.4 with 64 slots, 2.8 so; 60000 7.2, 6.9, 5.9; 4 KiB 20000 7.4, 5.4, 5.3), of others
- * those of a few bytes by 64 slots. Only calls find out, but where those of 4 sets are more than the last cache holds (1 byte, 1 KiB apart, 2^20 of them, unpacked: 6.3 ms, so 5.0). */
-enum { FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16, FAR_STORES = 3 };
+ * those of a few bytes by 64 slots. Only calls find out, but where there are more of 4 sets than the model's last level holds, of one or two bytes (1 byte, 1 KiB apart, 2^20 of them, unpacked: 6.5 ms at once, so 5.1). */
+enum { KNOWN_BLOCK = 2, FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16, FAR_STORES = 3 };
 static bool is_far_written(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
   return sets_by(LDG_MODEL_SETS_APART) && (stride >= FAR_STRIDE || stride <= -FAR_STRIDE) && LINE * lines_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L2) &&
@@ -138,8 +139,8 @@ static bool is_far_written(const ldg_nest *n) {
 static flank far_written(const ldg_nest *n) {
   const int64_t sets = n->block <= LINE ? sets_of(n->dim[0].dst, sets_by(LDG_MODEL_SETS_APART)) : 0;
   if (!is_far_written(n) || (n->block > FAR_BLOCK && !sets)) return (flank){ 0 };
-  const bool is_known = sets >= 4 && LINE * lines_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
-  return (flank){ .sets = SETS_MOST, .idle = sets ? 0 : FAR_IDLE, .stores = sets >= 4 ? 1 : sets ? FAR_STORES : 0, .guess = !is_known, .known = is_known };
+  const bool is_known = n->block <= KNOWN_BLOCK && sets == 4 && LINE * lines_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
+  return (flank){ .sets = SETS_MOST, .idle = sets ? 0 : FAR_IDLE, .stores = sets >= 4 ? 1 : sets ? FAR_STORES : 0, .trust = is_known ? KNOWN : GUESSED };
 }
 
 /* Blocks that have a page each: what is written gains by a near store, too (4 bytes, 16396 bytes apart: 2.6 ns a block, 2.45 so). What is read is only worth going
@@ -147,7 +148,7 @@ static flank far_written(const ldg_nest *n) {
 static flank written_by_pages(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
   const bool is_many = n->block <= LINE && (stride >= PAGE || stride <= -PAGE) && reach_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L2);
-  return is_many && sets_by(LDG_MODEL_SETS_APART) ? (flank){ .sets = SETS_MOST, .stores = 1, .guess = true } : (flank){ 0 };
+  return is_many && sets_by(LDG_MODEL_SETS_APART) ? (flank){ .sets = SETS_MOST, .stores = 1, .trust = GUESSED } : (flank){ 0 };
 }
 
 /* Rows of some lines that are written to at most four sets have such stores, too: as many for each line (128 B, 2 KiB apart 4.8 ns a row at once, 1.9 so; 4 KiB apart 9.3 and 2.9;
@@ -159,8 +160,8 @@ static flank by_rows(const ldg_nest *n, int side) {
   if (side == LDG_MODEL_WRITE) stride = without_drift(stride, &drift);
   const int64_t lines = lines_of_block(n), sets = lines * sets_of(stride, ROW_SETS / lines);
   if (!sets || (side == LDG_MODEL_READ && sets > 2)) return (flank){ 0 };
-  if (side == LDG_MODEL_READ) return (flank){ .sets = sets, .idle = (int32_t)lines * ROW_IDLE, .guess = true };
-  return (flank){ .sets = sets, .stores = (int32_t)(lines * stores_of(n->dim[0].n, lines, sets, drift)), .guess = is_far(n, side, sets, drift != 0) };
+  if (side == LDG_MODEL_READ) return (flank){ .sets = sets, .idle = (int32_t)lines * ROW_IDLE, .trust = GUESSED };
+  return (flank){ .sets = sets, .stores = (int32_t)(lines * stores_of(n->dim[0].n, lines, sets, drift)), .trust = is_far(n, side, sets, drift != 0) ? GUESSED : LIKELY };
 }
 
 static flank flank_of(const ldg_nest *n, int side) {
@@ -192,7 +193,7 @@ static flank slow_flank(const ldg_nest *n, int side) { return unless_few(n, side
 /* Blocks in a group, of both sides; 0: none is waited for. */
 static int64_t group_of(flank r, flank w) { return r.group && w.group ? ldg_min(r.group, w.group) : r.group + w.group; }
 
-static bool is_only_guessed(flank r, flank w) { return (!r.sets || r.guess) && (!w.sets || w.guess); }
+static bool is_only_guessed(flank r, flank w) { return (!r.sets || r.trust == GUESSED) && (!w.sets || w.trust == GUESSED); }
 
 const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
@@ -244,6 +245,6 @@ void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *pla
   int n = 2;
   if (either) ways[n++] = run_other;
   if (late) ways[n++] = late;
-  if (w.known) ways[0] = run, n = 1; /* the first calls are all that some programs make, and 13 of 17 would go the slower ways */
+  if (w.trust == KNOWN && !r.sets) ways[0] = run, n = 1; /* the first calls are all that some programs make, and 9 of 13 would go the slower ways */
   ldg_trial_prepare(j, ways, n, n > 1 && !is_only_guessed(r, w), ldg_trial_lines(&j->nest));
 }
