@@ -68,7 +68,7 @@ def source(isa):
     if isa in WINDOWS:
         out += row("window.inc", isa) + f"_Static_assert(LDG_WINDOW == {WINDOWS[isa]}, \"table.py and window.h agree\");\n"
     out += f"const ldg_kernels ldg_kernels_{isa} = {{ \"{isa}\", ldg_k_dense_{isa}, ldg_k_dense_loop_{isa},\n  {{\n"
-    kind = lambda lo, head: "NARROW_" if lo in LANES else "LOOP_" if head == "LDG_HEAD_LOOP" else "LONG_" if isinstance(head, str) else "LINES_" if lo > PACED else "WIDE_" if lo > WIDE else ""
+    kind = lambda lo, head: "NARROW_" if lo in LANES else "LOOP_" if head == "LDG_HEAD_LOOP" else "AS_IS_" if head == "LDG_HEAD_AS_IS" else "LONG_" if isinstance(head, str) else "LINES_" if lo > PACED else "WIDE_" if lo > WIDE else ""
     out += "".join(f"    LDG_{kind(lo, head)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, _, head, _ in BLOCKS) + "  },\n  {\n"
     out += "".join(f"    {{ ldg_k_t{w}_free_{isa}, ldg_k_t{w}_{isa}, ldg_k_t{w}_other_{isa} }},\n" for w in TRANSPOSES) + "  },\n"
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"

@@ -67,7 +67,7 @@ BLOCKS = [
 ]
 
 WIDE = 32  # bytes; beyond, a row has no kernels of its own for dense sides
-PACED = 64  # bytes; beyond, it has none that moves a few blocks at a time: LDG_PACED_MAX; all rows of a few lines have one that keeps blocks apart: LDG_APART_MAX
+PACED = 64  # bytes; beyond, it has none that moves a few blocks at a time: LDG_PACED_MAX; all rows, and as_is, have one that keeps blocks apart
 
 # Blocks that are put together in registers of 16 bytes where the destination is dense, and what a lane is.
 LANES = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}

@@ -21,7 +21,7 @@ START_TEST(columns_of_few_sets) {
     m.number[LDG_MODEL_SETS_APART] = i % 3 ? 8 : 0, m.level[LDG_MODEL_L2] = 4096; /* those that go by no groups are kept apart */
     m.level[LDG_MODEL_L3] = i % 2 ? m.level[LDG_MODEL_MEMORY] / 2 : 8192;
     ldg_model_use(&m);
-    sample *block = s_contiguous(rng_in(&r, 0, 3) ? INT64_C(1) << rng_in(&r, 0, 6) : rng_in(&r, 1, 260), s_elem(LADING_BYTE));
+    sample *block = s_contiguous(rng_in(&r, 0, 3) ? INT64_C(1) << rng_in(&r, 0, 6) : rng_in(&r, 1, 460), s_elem(LADING_BYTE));
     sample *d = s_hvector(n, 1, 1024 * rng_in(&r, 1, 4), s_dup(block)), *s = s_hvector(n, 1, stride, block);
     check_copy(s, 1, d, 1, &r);
     sample_free(d);
@@ -223,7 +223,7 @@ START_TEST(columns_by_near_stores) {
     m.number[LDG_MODEL_SETS_APART] = i < 24 ? 0 : 8; /* groups come first, or stores */
     ldg_model_use(&m);
     const int64_t stride = (INT64_C(512) << i % 4) + (i % 8 == 2 || i % 8 == 3 ? i / 8 % 3 - 1 : 0), n = 130 + 11 * (i % 24); /* some drift */
-    sample *s = s_hvector(n, 1, stride, s_contiguous(i % 8 > 5 ? rng_in(&r, 65, 256) : i % 3 ? INT64_C(1) << i % 24 / 4 : 3 + i % 24, s_elem(LADING_BYTE)));
+    sample *s = s_hvector(n, 1, stride, s_contiguous(i % 8 > 5 ? rng_in(&r, 65, i % 16 < 8 ? 256 : 448) : i % 3 ? INT64_C(1) << i % 24 / 4 : 3 + i % 24, s_elem(LADING_BYTE)));
     const ldg_plan *p;
     ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
     paced += !strcmp(p->one.job[LDG_UNPACK].name, "paced");
@@ -242,11 +242,17 @@ START_TEST(columns_by_near_stores) {
     ck_assert_int_eq(stores_between(128, 4098), 2 * (4 * 16 / (4 * 2 + 2) - 1)); /* drifting */
     ck_assert_int_eq(stores_between(128, 4100), 0);
     ck_assert_int_eq(stores_of_blocks(INT64_MAX, 65, 4096), 2 * (16 / 2 - 1));
+    ck_assert_int_eq(stores_of_blocks(128, 257, 4096), 5 * (12 / 5 - 1)); /* a row's lines are of as many sets, if it is whole pages from the next one */
+    ck_assert_int_eq(stores_of_blocks(91, 448, -8192), 7);
   }
-  const ldg_nest of_eight_sets = { .block = 128, .nd = 1, .dim = { { 200, 128, 1024 } } }, long_rows = { .block = 257, .nd = 1, .dim = { { 200, 257, 4096 } } },
+  const ldg_nest of_eight_sets = { .block = 128, .nd = 1, .dim = { { 200, 128, 1024 } } }, of_ten = { .block = 257, .nd = 1, .dim = { { 200, 257, 2048 } } }, long_rows = { .block = 449, .nd = 1, .dim = { { 200, 449, 4096 } } },
+    read_rows = { .block = 257, .nd = 1, .dim = { { 200, 4096, 257 } } }, far_rows = { .block = 257, .nd = 1, .dim = { { 1 << 20, 257, 4096 } } },
     longest = { .block = INT64_MAX, .nd = 1, .dim = { { 200, INT64_MAX, INT64_MIN } } }, most = { .block = 65, .nd = 1, .dim = { { INT64_MAX, 65, 4096 } } }, rows = { .block = 65, .nd = 1, .dim = { { 200, 65, 4096 } } };
   ck_assert_ptr_nonnull(ldg_paced_why_not(&of_eight_sets));
+  ck_assert_ptr_nonnull(ldg_paced_why_not(&of_ten));
   ck_assert_ptr_nonnull(ldg_paced_why_not(&long_rows));
+  ck_assert_ptr_nonnull(ldg_paced_why_not(&read_rows));
+  ck_assert_ptr_nonnull(ldg_paced_why_not(&far_rows)); /* to memory */
   ck_assert_ptr_nonnull(ldg_paced_why_not(&longest));
   ck_assert_ptr_null(ldg_paced_why_not(&rows));
   ck_assert_ptr_null(ldg_paced_why_not(&most));

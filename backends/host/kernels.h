@@ -191,7 +191,7 @@ LDG_INLINE bool ldg_may_wait(int64_t stride, int64_t b) {
 #define LDG_IDLE() __asm__ volatile("nop\n\tnop\n\tnop\n\tnop")
 
 #define LDG_PACED_MAX 64  /* bytes of blocks that have kernels for groups */
-#define LDG_APART_MAX 256 /* and of those that are kept apart */
+#define LDG_APART_MAX 448 /* and of those that are kept apart, of which longer ones gain nothing (paced.c) */
 
 typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
 
@@ -297,6 +297,7 @@ typedef struct ldg_kernels {
   LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, a_, PACED)
 #define LDG_LINES_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, a_, APART)
 #define LDG_LOOP_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, f_, NOT)
+#define LDG_AS_IS_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _, _, _, f_, APART)
 #define LDG_LONG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _, _, _, f_, NOT)
 
 /* Reductions. Dense runs are made for some levels; single elements gain nothing from a level, so all levels share them. */
