@@ -50,7 +50,7 @@ static const char *memcpy_why_not(const ldg_nest *n) {
 }
 static ldg_long *long_of(ldg_job *j) {
   ldg_long *l = (ldg_long *)(void *)j->own;
-  *l = (ldg_long){ .libc = ldg_model_count(LDG_MODEL_LIBC), .stream = ldg_model_count(LDG_MODEL_STREAM), .ahead = ldg_model_count(LDG_MODEL_PREFETCH) };
+  *l = (ldg_long){ .libc = ldg_model_count(LDG_MODEL_LIBC), .ahead = (int32_t)ldg_min(ldg_model_count(LDG_MODEL_PREFETCH), INT32_MAX) };
   return l;
 }
 static double bytes_of(const ldg_nest *n) {
@@ -140,11 +140,25 @@ static void transpose_prepare(ldg_job *j) {
   ldg_trial_prepare(j, kernels()->transpose[transpose_row(width)], ways, ways > 1, bytes_each(&j->nest)); /* of the far side a few columns have more lines, whole tiles no more */
 }
 
-/* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches. */
+/* Are all lines that blocks of the destination touch theirs alone, if the first one begins one? */
+static bool has_whole_lines(const ldg_nest *n) {
+  int64_t odd = n->block;
+  for (int k = 0; k < n->nd; k++) odd |= n->dim[k].dst;
+  return odd % LINE == 0 && !(n->at && n->list == LDG_LIST_DST) && !n->at2;
+}
+/* Of a block that begins or ends within a line the part there is stored to the caches, and the line is read first. Blocks of 280 bytes take 1.1 to 1.5 times as long so as without
+ * stores past the caches, of 448 0.8 to 1.3, of 512 0.7 to 1.15, of 640 0.65 to 1.05, of 1024 0.6 to 1 (32 MB, Zen 5). */
+enum { PARTS_LEAST = 512 };
+static void settle_streams(const ldg_nest *n, ldg_long *l) {
+  l->whole = n->block < PARTS_LEAST;
+  l->stream = l->whole && !has_whole_lines(n) ? INT64_MAX : ldg_model_count(LDG_MODEL_STREAM);
+}
+
+/* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches; nor where they go. */
 static int long_by(const ldg_job *j, ldg_run *near, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_long *l = (const ldg_long *)(const void *)j->own;
   int64_t all;
-  if (!__builtin_mul_overflow(l->each, n, &all) && all < l->stream) return near(j, src, dst, i0, n);
+  if ((!__builtin_mul_overflow(l->each, n, &all) && all < l->stream) || (l->whole && (uintptr_t)dst % LINE)) return near(j, src, dst, i0, n);
   l->far(j, src, dst, i0, n), LDG_STREAM_FENCE();
   return LADING_OK;
 }
@@ -177,6 +191,7 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   if (row < ROW_AS_IS) return;
   ldg_long *l = long_of(j);
   l->each = bytes_each(n);
+  settle_streams(n, l);
   l->near = kernel(n, n->block >= libc_of(n) ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
   j->run = long_run;
 }
@@ -213,7 +228,7 @@ static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row), ld
   const double bytes = bytes_of(&j->nest);
   tried *t = (tried *)(void *)j->own;
   int n = 0;
-  if (bytes < LDG_TRIAL_LEAST || bytes >= (double)ldg_model_count(LDG_MODEL_STREAM)) return;
+  if (bytes < LDG_TRIAL_LEAST || (bytes >= (double)t->long_.stream && !t->long_.whole)) return;
   if (!to_aligned()) t->other[n++] = kernel(&j->nest, ROW_LOOP);
   if (!to_aligned() && j->nest.block >= libc_of(&j->nest)) t->other[n++] = kernel(&j->nest, ROW_AS_IS);
   if (late) t->other[n++] = late;
