@@ -19,7 +19,6 @@ typedef struct hot {
   int dir;
   int64_t each;                  /* bytes of an iteration of the step; 0: only the whole of it is counted */
   /* set before there is a slot */
-  int64_t most;                  /* iterations of the step, at once, that a kernel is for: more go past the caches, as kernels do not */
   int64_t light;                 /* fewer iterations go to the kernel's one loop at once; 0: there are more loops */
   int64_t each_turns;            /* iterations of the kernel in one of the step */
   int64_t at[2];                 /* of the kernel's places, from those of the iteration */
@@ -51,7 +50,7 @@ INLINE int64_t turns_of(const hot *h, int64_t n) { return h->loops ? n : n == h-
 /* Is the kernel for such a call? */
 static bool is_for(const hot *h, int64_t n) {
   const int64_t turns = h->loops > 1 ? h->dim[0].n : turns_of(h, n);
-  return n <= h->most && ldg_hot_is_for(&h->hot, turns, h->loops > 1 ? n * h->each_turns : turns);
+  return ldg_hot_is_for(&h->hot, turns, h->loops > 1 ? n * h->each_turns : turns);
 }
 
 INLINE int run_kernel(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
@@ -179,14 +178,6 @@ static double gain_of(const hot *h) {
   return (ldg_plan_step_cost(h->step, h->dir) - ldg_model_copy(all)) / (double)all;
 }
 
-/* Kernels are tried in cache, and have no stores past it. */
-static int64_t most_at_once(const hot *h) {
-  const int64_t bytes = ldg_model_count(LDG_MODEL_STREAM) - 1;
-  if (ldg_jit_forced()) return INT64_MAX;
-  if (h->each) return bytes / h->each;
-  return h->step->size <= bytes ? INT64_MAX : 0;
-}
-
 /* Bytes of the lines of an iteration: a run that is far from others has one of its own, those near each other have as many as they span. */
 static int64_t bytes_each(const ldg_step *s) {
   const bool repeat = s->rep->kind == LDG_REPEAT;
@@ -199,11 +190,10 @@ static int64_t bytes_each(const ldg_step *s) {
 
 static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
   hot *h = arg;
-  h->most = most_at_once(h);
   if (!shape_of(h, s)) return "it has too many fields";
   ldg_trial_init(&h->trial, bytes_each(h->step), 2, 1);
   if (ldg_jit_forced()) ldg_trial_never(&h->trial);
-  h->light = h->loops > 1 ? 0 : ldg_min(h->trial.few, h->most);
+  h->light = h->loops > 1 ? 0 : h->trial.few;
   *gain = gain_of(h);
   return NULL;
 }
@@ -260,7 +250,6 @@ void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {
   ldg_text_add(t, "    %s: ", dir == LDG_PACK ? "pack" : "unpack");
   ldg_hot_explain(&h->hot, t);
   if (!atomic_load_explicit(&h->hot.slot, memory_order_acquire)) return;
-  if (h->most < INT64_MAX) ldg_text_add(t, "      for less than %lld bytes at once\n", (long long)ldg_model_count(LDG_MODEL_STREAM));
   if (ldg_hot_kernel(&h->hot)) ldg_trial_explain(&h->trial, "tier 1", t);
 }
 

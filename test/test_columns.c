@@ -128,10 +128,10 @@ START_TEST(long_blocks_are_tried) {
     for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) ck_assert_str_eq(p->one.job[dir].name, i % 2 ? "list" : "block");
     for (int dir = LDG_PACK; dir <= LDG_UNPACK && ldg_cpu_ticks(); dir++) {
       ldg_nest nest = p->one.job[dir].nest;
-      ldg_job tried, plain; /* one call cannot try, nor are stores past the caches tried */
+      ldg_job tried, plain; /* one call cannot try */
       ldg_plan_nest(&tried, &nest, p->one.job[dir].name, NULL);
       nest.once = true, ldg_plan_nest(&plain, &nest, p->one.job[dir].name, NULL);
-      ck_assert_int_eq(tried.run != plain.run, len * n < m.number[LDG_MODEL_STREAM]);
+      ck_assert(tried.run != plain.run);
     }
     for (int calls = 0; calls < 6; calls++) check_moves(s, 1, &r);
     check_often(s, n * len, (n + 1) * step + len);

@@ -4,6 +4,7 @@ from make_suites import ELEMS, List, Split, Suite, bytes_loop, lengths, loops, s
 PRIMES = (7, 11, 17, 23, 37, 53, 97, 131, 193, 257, 389, 521, 769, 1031, 1543, 2053, 3079, 4099, 6151, 8209, 12289, 24593)
 EACH = 50    # problems of a family
 MOST = 4e6   # packed bytes of a problem
+ENTRIES = 1_000_000  # of a large list
 
 
 def anywhere(rng):
@@ -132,6 +133,47 @@ def few(s, rng):
             seed, hi = rng.between(1000, 1 << 30), rng.between(2, 300)
             at, lens = starts(n, 1, hi, seed, 1, stride), lengths(n, 1, hi, seed)
             s.add(f"few_blocks_{i}", f"hindexed([{lens}],[{at}],byte)", List(1, at, lens=lens), shift=anywhere(rng))
+
+
+def large(s, rng):
+    """20 to 60 MB, or what reaches over a GB: more than most last caches hold, where stores may go past the caches."""
+    for i in range(EACH):
+        block, bytes_ = rng.between(1, 64) if i % 2 else rng.between(65, 3000), rng.between(20, 60) * 1_000_000
+        stride_of = (lambda: block + rng.between(1, 64) ** rng.between(1, 2), lambda: prime(rng, block), lambda: power(rng, block), lambda: block + 64 - block % 64)[i % 4]
+        stride, at = stride_of(), anywhere(rng)
+        n = max(2, min(bytes_ // block, (1 << 30) // stride))
+        s.add(f"large_rows_{i}", f"hvector({n},{block},{stride},byte)", bytes_loop(block, [(n, stride)]), shift=at)
+        m = rng.between(2, 20)
+        plane, n = m * stride + rng.between(0, 500), max(2, n // m)
+        s.add(f"large_items_{i}", f"resized(hvector({m},{block},{stride},byte),0,{plane})", bytes_loop(block, [(n, plane), (m, stride)]), count=n, shift=at)
+    for i in range(EACH // 2):
+        width, n, m, pad = 1 << rng.between(0, 4), rng.between(20, 400), rng.between(2, 2000), rng.between(0, 8) * rng.between(0, 1)
+        n = max(n, 30_000_000 // (width * m))
+        row = width * (m + pad)
+        s.add(f"large_transpose_{i}", f"contiguous({m},resized(hvector({n},1,{row},{ELEMS[width]}),0,{width}))", bytes_loop(width, [(m, width), (n, row)]), shift=anywhere(rng))
+        width, block = 1 << rng.between(0, 3), rng.between(4, 12) * rng.between(1, 40)
+        n, seed = min(ENTRIES, 24_000_000 // (width * block)), 1000 + rng.between(0, 1 << 30)
+        of = n * rng.between(1, 3)
+        s.add(f"large_index_{i}", f"indexed_block({block},[{shuffle(n, of, seed, block)}],{ELEMS[width]})", List(width, shuffle(n, of, seed, block), run=block if block > 1 else 0), shift=anywhere(rng))
+        hi, gap, seed = rng.between(6, 40) ** rng.between(1, 2), rng.between(1, 300), 1000 + rng.between(0, 1 << 30)
+        n = min(ENTRIES, 60_000_000 // hi)
+        at, lens = starts(n, 1, hi, seed, 1, gap), lengths(n, 1, hi, seed)
+        s.add(f"large_blocks_{i}", f"hindexed([{lens}],[{at}],byte)", List(1, at, lens=lens), shift=anywhere(rng))
+        parts, fields, at = [], [], 0
+        for _ in range(rng.between(2, 4)):
+            block = rng.between(6, 24) * (1 << rng.between(2, 5))
+            n, stride = min(ENTRIES // 4, 12_000_000 // block), block + rng.between(1, 100)
+            parts.append(bytes_loop(block, [(n, stride)], at))
+            fields.append((1, at, f"hvector({n},{block},{stride},byte)"))
+            at += n * stride + rng.between(0, 5000)
+        s.add(f"large_struct_{i}", struct(*fields), *parts, shift=anywhere(rng))
+
+
+def large_suite(seed):
+    s = Suite("large", f"Large layouts that nobody chose, by seed {seed}.")
+    s.note("rows and items of them, matrices by columns, lists of one length and of any, structs of arrays")
+    large(s, Split(seed))
+    return s
 
 
 def suite(seed):

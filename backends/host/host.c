@@ -50,7 +50,7 @@ static const char *memcpy_why_not(const ldg_nest *n) {
 }
 static ldg_long *long_of(ldg_job *j) {
   ldg_long *l = (ldg_long *)(void *)j->own;
-  *l = (ldg_long){ .libc = ldg_model_count(LDG_MODEL_LIBC), .ahead = (int32_t)ldg_min(ldg_model_count(LDG_MODEL_PREFETCH), INT32_MAX) };
+  *l = (ldg_long){ .libc = ldg_model_count(LDG_MODEL_LIBC), .stream = ldg_model_count(LDG_MODEL_STREAM), .ahead = (int32_t)ldg_min(ldg_model_count(LDG_MODEL_PREFETCH), INT32_MAX) };
   return l;
 }
 static double bytes_of(const ldg_nest *n) {
@@ -146,24 +146,24 @@ static bool has_whole_lines(const ldg_nest *n) {
   for (int k = 0; k < n->nd; k++) odd |= n->dim[k].dst;
   return odd % LINE == 0 && !(n->at && n->list == LDG_LIST_DST) && !n->at2;
 }
-/* Of a block that begins or ends within a line the part there is stored to the caches, and the line is read first. Blocks of 280 bytes take 1.1 to 1.5 times as long so as without
- * stores past the caches, of 448 0.8 to 1.3, of 512 0.7 to 1.15, of 640 0.65 to 1.05, of 1024 0.6 to 1 (32 MB, Zen 5). */
-enum { PARTS_LEAST = 512 };
-static void settle_streams(const ldg_nest *n, ldg_long *l) {
-  l->whole = n->block < PARTS_LEAST;
-  l->stream = l->whole && !has_whole_lines(n) ? INT64_MAX : ldg_model_count(LDG_MODEL_STREAM);
-}
 
-/* Long blocks. How many iterations there will be is not known before, so nor is whether the bytes go past the caches; nor where they go. */
-static int long_by(const ldg_job *j, ldg_run *near, const char *src, char *dst, int64_t i0, int64_t n) {
-  const ldg_long *l = (const ldg_long *)(const void *)j->own;
+/* Long blocks. How many iterations there will be is not known before, so nor is whether there are bytes enough to go past the caches; nor where they go. Of a block that begins or ends within a
+ * line the part there is stored to the caches, so the line is read first, and stores wait for it: short ones lose by that (32 MB, to odd places, packed and unpacked: 280 bytes 0.55 to 1 and 0.7 to 1.1 as fast as
+ * without, 512 0.65 to 0.95 and 0.9 to 1.1, 768 0.8 to 1.1 and 1.05 to 1.5, 2048 0.98 to 1.05 and 1.05 to 1.4; Zen 5). */
+enum { PARTS_LEAST = 768 };
+static const ldg_long *long_at(const ldg_job *j) { return (const ldg_long *)(const void *)j->own; }
+static bool is_far(const ldg_long *l, int64_t n) {
   int64_t all;
-  if ((!__builtin_mul_overflow(l->each, n, &all) && all < l->stream) || (l->whole && (uintptr_t)dst % LINE)) return near(j, src, dst, i0, n);
-  l->far(j, src, dst, i0, n), LDG_STREAM_FENCE();
+  return __builtin_mul_overflow(l->each, n, &all) || all >= l->stream;
+}
+static int run_far(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  long_at(j)->far(j, src, dst, i0, n), LDG_STREAM_FENCE();
   return LADING_OK;
 }
+static bool likely_gains(const ldg_long *l, const char *dst) { return l->parts || (l->whole && (uintptr_t)dst % LINE == 0); }
 static int long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  return long_by(j, ((const ldg_long *)(const void *)j->own)->near, src, dst, i0, n);
+  const ldg_long *l = long_at(j);
+  return is_far(l, n) && likely_gains(l, dst) ? run_far(j, src, dst, i0, n) : l->near(j, src, dst, i0, n);
 }
 enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1, ROW_AS_IS = ROW_LOOP - 1 };
 _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blocks go by fits into a job");
@@ -191,7 +191,7 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   if (row < ROW_AS_IS) return;
   ldg_long *l = long_of(j);
   l->each = bytes_each(n);
-  settle_streams(n, l);
+  l->parts = n->block >= PARTS_LEAST, l->whole = has_whole_lines(n);
   l->near = kernel(n, n->block >= libc_of(n) ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
   j->run = long_run;
 }
@@ -211,28 +211,32 @@ static ldg_run *late_kernel(const ldg_nest *n) {
 }
 
 /* Which way is best for long blocks depends on where their lines are, which only calls find out: as they come and by the C library from the second cache,
- * with late addresses, too, where it is slow; four registers that are loaded before they are stored from memory, since then more lines are asked for at once. */
+ * with late addresses, too, where it is slow; four registers that are loaded before they are stored from memory, since then more lines are asked for at once; and of
+ * so many bytes that stores may go past the caches, those, or not those if they are likely to gain. */
 enum { OTHERS = 3 };
-typedef struct tried { ldg_long long_; ldg_run *other[OTHERS]; } tried;
+typedef struct tried { ldg_long long_; ldg_run *other[OTHERS]; } tried; /* the last one: late, or what is best from the caches */
 _Static_assert(sizeof(tried) <= LDG_TRIAL_OWN && OTHERS < LDG_TRIAL_WAYS, "a trial leaves it room");
-static int run_other(const ldg_job *j, int k, const char *src, char *dst, int64_t i0, int64_t n) {
-  return long_by(j, ((const tried *)(const void *)j->own)->other[k], src, dst, i0, n);
+static ldg_run *other_of(const ldg_job *j, int k) { return ((const tried *)(const void *)j->own)->other[k]; }
+static int run_first(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return other_of(j, 0)(j, src, dst, i0, n); }
+static int run_second(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return other_of(j, 1)(j, src, dst, i0, n); }
+static int run_last(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  const ldg_long *l = long_at(j);
+  if (!is_far(l, n)) return other_of(j, OTHERS - 1)(j, src, dst, i0, n);
+  return likely_gains(l, dst) ? l->near(j, src, dst, i0, n) : run_far(j, src, dst, i0, n);
 }
-#define RUN_OTHER(name, k) \
-  static int name(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_other(j, k, src, dst, i0, n); }
-RUN_OTHER(run_first, 0)
-RUN_OTHER(run_second, 1)
-RUN_OTHER(run_third, 2)
 static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row), ldg_run *late) {
-  static ldg_run *const all[] = { long_run, run_first, run_second, run_third };
+  static ldg_run *const others[] = { run_first, run_second };
+  ldg_run *ways[LDG_TRIAL_WAYS] = { long_run };
   const double bytes = bytes_of(&j->nest);
   tried *t = (tried *)(void *)j->own;
   int n = 0;
-  if (bytes < LDG_TRIAL_LEAST || (bytes >= (double)t->long_.stream && !t->long_.whole)) return;
+  if (bytes < LDG_TRIAL_LEAST) return;
   if (!to_aligned()) t->other[n++] = kernel(&j->nest, ROW_LOOP);
   if (!to_aligned() && j->nest.block >= libc_of(&j->nest)) t->other[n++] = kernel(&j->nest, ROW_AS_IS);
-  if (late) t->other[n++] = late;
-  ldg_trial_prepare(j, all, n + 1, 0, ldg_trial_lines(&j->nest));
+  for (int k = 0; k < n; k++) ways[1 + k] = others[k];
+  t->other[OTHERS - 1] = late ? late : t->long_.near;
+  if (late || j->nest.any || bytes >= (double)t->long_.stream) ways[++n] = run_last;
+  ldg_trial_prepare(j, ways, n + 1, 0, ldg_trial_lines(&j->nest));
 }
 static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
   prepare_blocks(j, kernel);

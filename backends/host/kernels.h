@@ -212,9 +212,9 @@ typedef struct ldg_block_kernels {
 #define LDG_LANES_1(L) { L(0), L(1), L(2), L(3), L(4), L(5), L(6), L(7), L(8), L(9), L(10), L(11), L(12), L(13), L(14), L(15) }
 
 /* What long blocks and lists go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
- * caches are better than either; of a strided or list nest also the bytes of an iteration and the kernel for each, and whether the far one is only for a place that begins a line. Where blocks
+ * caches may be better than either; of a strided or list nest also the bytes of an iteration and the kernel for each, and whether the far one is likely to gain: at any place, at one that begins a line. Where blocks
  * have lengths of their own, `each` is the longest one. Of lists that are far apart: entries to prefetch ahead. */
-typedef struct ldg_long { int64_t libc, stream, each; ldg_run *near, *far; int32_t ahead; bool whole; } ldg_long;
+typedef struct ldg_long { int64_t libc, stream, each; ldg_run *near, *far; int32_t ahead; bool parts, whole; } ldg_long;
 #define LDG_AHEAD(job) (((const ldg_long *)(const void *)(job)->own)->ahead)
 
 /* What one run goes by, in job->own. Bytes from which on the C library is better, stores go past the caches, `trial` finds out whether the C library is better,

@@ -1,0 +1,104 @@
+/* streams: which long blocks are stored past the caches, by how many bytes they are and where they go. */
+#include "common.h"
+#include "base_model.h"
+#include "base_cpu.h"
+#include "../backends/host/kernels.h"
+
+enum { STREAM = 100000, LINE = 64, FIRSTS = 4 * 16 + 1 }; /* first calls of a trial of four ways, of less than 512 KiB; four a way of more */
+
+/* In place of the kernels: how often each ran. */
+static int near_calls, far_calls;
+static int count_near(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { return (void)j, (void)s, (void)d, (void)i0, (void)n, near_calls++, LADING_OK; }
+static int count_far(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { return (void)j, (void)s, (void)d, (void)i0, (void)n, far_calls++, LADING_OK; }
+
+static char source[1024], to[1024] __attribute__((aligned(LINE)));
+
+static ldg_job counted(const ldg_nest *n, const char *strategy) {
+  const ldg_strategy *s = ldg_backend_host.strategies;
+  while (strcmp(s->name, strategy)) s++;
+  ck_assert(s->why_not(n) == NULL);
+  ldg_job j = { .nest = *n };
+  s->prepare(&j);
+  ldg_long *l = (ldg_long *)(void *)j.own;
+  l->near = count_near, l->far = count_far;
+  return j;
+}
+static bool goes_far(const ldg_job *j, int64_t at, int64_t n) {
+  near_calls = far_calls = 0;
+  ck_assert_int_eq(j->run(j, source, to + at, 0, n), LADING_OK);
+  ck_assert_int_eq(near_calls + far_calls, 1);
+  return far_calls == 1;
+}
+
+enum { MANY = 1000 };
+static const int64_t listed[MANY]; /* nobody looks */
+static const int32_t listed4[MANY];
+
+/* far: to a place that begins a line, to one that does not. */
+static const struct { ldg_nest nest; const char *strategy; bool far[2]; } blocks[] = {
+  { { .block = 320, .nd = 1, .dim = { { MANY, 400, 320 } } }, "block", { true, false } },
+  { { .block = 320, .nd = 1, .dim = { { MANY, 320, 384 } } }, "block", { true, false } },
+  { { .block = 320, .nd = 1, .dim = { { MANY, 320, 400 } } }, "block", { false, false } },
+  { { .block = 320, .nd = 2, .dim = { { 10, 384, 320 }, { MANY / 10, 9000, 3200 } } }, "block", { true, false } },
+  { { .block = 320, .nd = 2, .dim = { { 10, 320, 384 }, { MANY / 10, 3200, 9000 } } }, "block", { false, false } },
+  { { .block = 280, .nd = 1, .dim = { { MANY, 320, 280 } } }, "block", { false, false } },
+  { { .block = 767, .nd = 1, .dim = { { MANY, 800, 767 } } }, "block", { false, false } },
+  { { .block = 768, .nd = 1, .dim = { { MANY, 777, 768 } } }, "block", { true, true } },
+  { { .block = 768, .nd = 1, .dim = { { MANY, 768, 777 } } }, "block", { true, true } },
+  { { .block = 320, .nd = 1, .dim = { { MANY, 0, 320 } }, .at = listed, .at4 = listed4, .span = 400 * MANY, .list = LDG_LIST_SRC }, "list", { true, false } },
+  { { .block = 320, .nd = 1, .dim = { { MANY, 320, 0 } }, .at = listed, .at4 = listed4, .span = 400 * MANY, .list = LDG_LIST_DST }, "list", { false, false } },
+  { { .block = 960, .nd = 1, .dim = { { MANY, 960, 0 } }, .at = listed, .at4 = listed4, .span = 1000 * MANY, .list = LDG_LIST_DST }, "list", { true, true } },
+};
+
+static ldg_model streaming(void) {
+  ldg_model m = ldg_model_builtin();
+  m.number[LDG_MODEL_STREAM] = STREAM, m.number[LDG_MODEL_AHEAD] = 0;
+  return m;
+}
+
+/* One call finds nothing out: it is up to the layout and the place. */
+START_TEST(calls_that_try_nothing) {
+  const ldg_model m = streaming();
+  ldg_model_use(&m);
+  for (int64_t i = 0; i < COUNT_OF(blocks); i++) {
+    ldg_nest n = blocks[i].nest;
+    n.once = true;
+    const ldg_job j = counted(&n, blocks[i].strategy);
+    int64_t each = n.block;
+    for (int k = 0; k < n.nd - 1; k++) each *= n.dim[k].n;
+    const int64_t least = (STREAM + each - 1) / each;
+    for (int64_t at = 0; at < LINE; at++) {
+      ck_assert_msg(goes_far(&j, at, least) == blocks[i].far[at > 0], "nest %d at %d", (int)i, (int)at);
+      ck_assert(!goes_far(&j, at, least - 1));
+    }
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* Where there is a trial both have their turn, the likely one first, and none of fewer bytes goes past the caches. */
+START_TEST(calls_find_out) {
+  ldg_model m = streaming();
+  for (int any = 0; any < 2; any++) {
+    m.number[LDG_MODEL_STREAM] = any ? 1000 * STREAM : STREAM; /* of how many there are the layout says nothing */
+    ldg_model_use(&m);
+    for (int64_t i = 0; i < COUNT_OF(blocks) && ldg_cpu_ticks(); i++) {
+      ldg_nest n = blocks[i].nest;
+      n.any = any;
+      ldg_job j = counted(&n, blocks[i].strategy);
+      ldg_run **other = (ldg_run **)(void *)(j.own + sizeof(ldg_long) / sizeof *j.own);
+      for (int k = 0; k < 3; k++) other[k] = count_near;
+      const int64_t all = n.nd == 1 ? MANY : MANY / 10, times = any ? 1000 : 1, place = i % 2;
+      ck_assert(goes_far(&j, place, all * times) == blocks[i].far[place]);
+      int far = 0;
+      for (int calls = 1; calls < FIRSTS; calls++) far += goes_far(&j, place, all * times);
+      ck_assert_int_ge(far, 4);
+      ck_assert_int_le(far, FIRSTS - 1 - 4);
+      for (int calls = 0; calls < 3 * FIRSTS; calls++) ck_assert(!goes_far(&j, place, all * times / 10));
+    }
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("streams", argc, argv, calls_that_try_nothing, calls_find_out); }
