@@ -241,6 +241,8 @@ typedef struct ldg_shuffle {
   unsigned char within, inverse, unit;                            /* what is left over of a line where windows are, as a mask; 1 / stride there,
                                                                    * of the destination, in 2^unit bytes */
   unsigned char ahead;                                            /* windows ahead that these ask for lines, and one alone for its own; 0: they store whole registers */
+  unsigned char lines;                                            /* ahead, at least, that the rows of `many` iterations of the outermost dim and more ask for theirs */
+  int64_t many;                                                   /* if these are short */
   ldg_run *part;                                                  /* for a part of a list */
 } ldg_shuffle;
 
