@@ -111,8 +111,8 @@ static void settle_room(ldg_shuffle *w, const body *b, const ldg_dim *d) {
 
 /* Of lines beyond the second cache most are waited for (7 blocks of 6 bytes, 37 apart, 10^5 items of 312 bytes: packed 1760 us and 770, unpacked 1400 and 680; 10^4 48 and 44, 42 and 44; Zen 5). */
 static int64_t many_of(const ldg_nest *n) {
-  const double iterations = (double)n->dim[n->nd - 1].n, each = ldg_cost_footprint(n) / iterations;
-  return ldg_model_count(LDG_MODEL_MASKED) ? (int64_t)(2 * ldg_model_footprint(LDG_MODEL_L2) / each) : INT64_MAX;
+  const double many = 2 * ldg_model_footprint(LDG_MODEL_L2) * (double)n->dim[n->nd - 1].n / ldg_cost_footprint(n);
+  return ldg_model_count(LDG_MODEL_MASKED) && many < 0x1p62 ? (int64_t)many : INT64_MAX;
 }
 
 static void fill(ldg_shuffle *w, const body *b, const ldg_dim *d, int lane) {
