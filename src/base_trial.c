@@ -2,6 +2,7 @@
 #include "base_trial.h"
 
 #include "base_cpu.h"
+#include "base_model.h"
 
 enum {
   LINE = 64,
@@ -18,7 +19,7 @@ enum {
 
 /* Calls of one way by which it is known, or proves that it is faster, by kinds. Parts of a message are not alike, so short calls, which may be parts,
  * are enough to go through one; long ones leave little in the caches, and fewer of them are much. */
-static const unsigned row_by[LDG_TRIAL_KINDS] = { 32, 16, 4 };
+static const unsigned row_by[LDG_TRIAL_KINDS] = { 32, 16, 4, 4 };
 
 static uint64_t pace_of(const ldg_verdict *v, int way) { return atomic_load_explicit(&v->pace[way], memory_order_relaxed); }
 
@@ -87,7 +88,7 @@ static int some_bytes(void) {
 static int kind_of(const ldg_trial *t, const ldg_verdict *v) { return (int)(v - t->of); }
 static unsigned row_of(const ldg_trial *t, const ldg_verdict *v) { return row_by[kind_of(t, v)]; }
 /* Of a row these do not count; not the first one, since the stores of the other way may still have waited. */
-static unsigned skipped_of(const ldg_trial *t, const ldg_verdict *v) { return kind_of(t, v) == LDG_TRIAL_KINDS - 1 ? 1 : row_of(t, v) / 2; }
+static unsigned skipped_of(const ldg_trial *t, const ldg_verdict *v) { return kind_of(t, v) > 1 ? 1 : row_of(t, v) / 2; }
 static unsigned early_of(const ldg_trial *t, const ldg_verdict *v) { return row_of(t, v) * (unsigned)t->ways + 1; }
 static bool is_early(const ldg_trial *t, const ldg_verdict *v) { return atomic_load_explicit(&v->timed, memory_order_relaxed) < early_of(t, v); }
 
@@ -222,8 +223,8 @@ void ldg_trial_never(ldg_trial *t) { t->few = INT64_MAX; }
 static int64_t iterations(int64_t bytes, int64_t each) { return (bytes - 1) / each + 1; }
 
 void ldg_trial_init(ldg_trial *t, int64_t bytes, int ways, int likely) {
-  const int64_t each = ldg_max(1, bytes);
-  *t = (ldg_trial){ .few = LDG_TRIAL_LEAST / ldg_min(each, LDG_TRIAL_LEAST), .edge = { iterations(MANY, each), iterations(8 * MANY, each) }, .bytes = each };
+  const int64_t each = ldg_max(1, bytes), far = ldg_max(ldg_model_count(LDG_MODEL_STREAM), 8 * MANY);
+  *t = (ldg_trial){ .few = LDG_TRIAL_LEAST / ldg_min(each, LDG_TRIAL_LEAST), .edge = { iterations(MANY, each), iterations(8 * MANY, each), iterations(far, each) }, .bytes = each };
   t->ways = ways, t->likely = likely;
   for (int i = 0; i < LDG_TRIAL_KINDS; i++) {
     atomic_init(&t->of[i].which, likely), atomic_init(&t->of[i].waits, false), atomic_init(&t->of[i].timed, 0);
@@ -234,7 +235,7 @@ void ldg_trial_init(ldg_trial *t, int64_t bytes, int ways, int likely) {
 }
 
 void ldg_trial_explain(const ldg_trial *t, const char *plain, ldg_text *out) {
-  static const char *const kinds[LDG_TRIAL_KINDS] = { "less than 64 KiB", "64 to 512 KiB", "512 KiB and more" };
+  static const char *const kinds[LDG_TRIAL_KINDS] = { "less than 64 KiB", "64 to 512 KiB", "512 KiB and more", "what may go past the caches" };
   for (int i = 0; i < LDG_TRIAL_KINDS; i++)
     if (atomic_load_explicit(&t->of[i].which, memory_order_relaxed) == 0) ldg_text_add(out, "      calls of %s of lines took less time by %s\n", kinds[i], plain);
 }

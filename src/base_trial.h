@@ -6,7 +6,7 @@
 #include "base.h"
 
 #define LDG_TRIAL_LEAST (128 * 64) /* bytes: calls of fewer are not timed, but of an iteration that has half as many */
-#define LDG_TRIAL_KINDS 3          /* of calls: of less than 64 KiB, of less than 512 KiB, of more */
+#define LDG_TRIAL_KINDS 4          /* of calls: of less than 64 KiB, of less than 512 KiB, of less than may go past the caches, of more */
 #define LDG_TRIAL_WAYS 4           /* at most */
 
 /* What is known of the ways for calls of one kind. All of it is racy: what is lost was only timed in vain. */
@@ -40,7 +40,7 @@ void ldg_trial_explain(const ldg_trial *t, const char *plain, ldg_text *out);
 
 /* Which kind of call n iterations are. */
 static inline ldg_verdict *ldg_trial_verdict(const ldg_trial *t, int64_t n) {
-  return (ldg_verdict *)(uintptr_t)&t->of[n < t->edge[0] ? 0 : n < t->edge[1] ? 1 : 2];
+  return (ldg_verdict *)(uintptr_t)&t->of[n < t->edge[0] ? 0 : n < t->edge[1] ? 1 : n < t->edge[2] ? 2 : 3];
 }
 /* The way that seems fastest. */
 static inline int ldg_trial_best(const ldg_trial *t, int64_t n) { return atomic_load_explicit(&ldg_trial_verdict(t, n)->which, memory_order_relaxed); }

@@ -317,7 +317,7 @@ END_TEST
 START_TEST(kernels_are_for_as_many_as_they_gain) { check_used(one_shape(), move_nothing_of_few, "tier 2 from 1 iterations on, up to 50", FEW); }
 END_TEST
 
-/* The caches of another machine are not these. Nor do bytes matter from which on stores may go past the caches: those of short blocks do not. */
+/* The caches of another machine are not these. Nor do bytes end it from which on stores may go past the caches: calls of so many only are another kind. */
 START_TEST(few_elsewhere_are_any_here) {
   ldg_model m = ldg_model_builtin();
   m.number[LDG_MODEL_STREAM] = 13 * FEW;

@@ -1,6 +1,7 @@
 /* trial: which of some ways calls find out to be the fastest, by a clock that is made up. */
 #include "common.h"
 
+#include "base_model.h"
 #include "base_trial.h"
 
 /* Ticks of a call, by the way it takes and the one that the call before took. */
@@ -298,17 +299,21 @@ START_TEST(proof_that_others_ended) {
 END_TEST
 
 /* Where one kind of calls ends, for iterations of any length. */
+static int64_t iterations(int64_t all, int64_t each) { return all / each + (all % each != 0); }
 START_TEST(kinds_of_calls) {
   static const int64_t bytes[] = { 1, 63, 64, 65, 40000, 65536, 100000, 1 << 24, INT64_MAX / 2, INT64_MAX };
-  for (int i = 0; i < (int)(sizeof bytes / sizeof *bytes); i++) {
+  const int64_t edge[LDG_TRIAL_KINDS - 1] = { 65536, 8 * 65536, ldg_model_count(LDG_MODEL_STREAM) };
+  for (int i = 0; i < COUNT_OF(bytes); i++) {
     ldg_trial t;
     ldg_trial_init(&t, bytes[i], 2, 1);
-    for (int kind = 1; kind < 3; kind++) {
-      const int64_t all = kind == 1 ? 65536 : 8 * 65536, first = bytes[i] > all ? 1 : (all + bytes[i] - 1) / bytes[i];
-      ck_assert_ptr_eq(ldg_trial_verdict(&t, first), &t.of[bytes[i] > 8 * 65536 ? 2 : bytes[i] * first >= 8 * 65536 ? 2 : 1]);
-      if (first > 1) ck_assert_ptr_eq(ldg_trial_verdict(&t, first - 1), &t.of[bytes[i] * (first - 1) < 65536 ? 0 : 1]);
+    for (int k = 0; k < LDG_TRIAL_KINDS - 1; k++) {
+      int kinds = k + 1; /* an iteration may be longer than some of them end */
+      while (kinds < LDG_TRIAL_KINDS - 1 && iterations(edge[kinds], bytes[i]) == iterations(edge[k], bytes[i])) kinds++;
+      const int64_t first = iterations(edge[k], bytes[i]);
+      ck_assert_ptr_eq(ldg_trial_verdict(&t, first), &t.of[kinds]);
+      if (first > 1) ck_assert_ptr_eq(ldg_trial_verdict(&t, first - 1), &t.of[k > 0 && iterations(edge[k - 1], bytes[i]) < first ? k : 0]);
     }
-    ck_assert_ptr_eq(ldg_trial_verdict(&t, INT64_MAX), &t.of[2]);
+    ck_assert_ptr_eq(ldg_trial_verdict(&t, INT64_MAX), &t.of[LDG_TRIAL_KINDS - 1]);
   }
 }
 END_TEST

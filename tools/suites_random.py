@@ -136,7 +136,7 @@ def few(s, rng):
 
 
 def large(s, rng):
-    """20 to 60 MB, or what reaches over a GB: more than most last caches hold, where stores may go past the caches."""
+    """20 to 60 MB, but less of lists of a million short blocks, and of rows that reach over a GB: most are more than a last cache holds, so stores may go past the caches."""
     for i in range(EACH):
         block, bytes_ = rng.between(1, 64) if i % 2 else rng.between(65, 3000), rng.between(20, 60) * 1_000_000
         stride_of = (lambda: block + rng.between(1, 64) ** rng.between(1, 2), lambda: prime(rng, block), lambda: power(rng, block), lambda: block + 64 - block % 64)[i % 4]

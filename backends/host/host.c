@@ -148,9 +148,8 @@ static bool has_whole_lines(const ldg_nest *n) {
 }
 
 /* Long blocks. How many iterations there will be is not known before, so nor is whether there are bytes enough to go past the caches; nor where they go. Of a block that begins or ends within a
- * line the part there is stored to the caches, so the line is read first, and stores wait for it: short ones lose by that (32 MB, to odd places, packed and unpacked: 280 bytes 0.55 to 1 and 0.7 to 1.1 as fast as
- * without, 512 0.65 to 0.95 and 0.9 to 1.1, 768 0.8 to 1.1 and 1.05 to 1.5, 2048 0.98 to 1.05 and 1.05 to 1.4; Zen 5). */
-enum { PARTS_LEAST = 768 };
+ * line the part there is stored to the caches, so the line is read first, and stores wait for it: short ones lose by that, those that are stored one behind the other more, since they share such lines (bench/README.md, "Past the caches"). */
+enum { PARTS_LEAST = 768, PARTS_DENSE = 2048 };
 static const ldg_long *long_at(const ldg_job *j) { return (const ldg_long *)(const void *)j->own; }
 static bool is_far(const ldg_long *l, int64_t n) {
   int64_t all;
@@ -190,8 +189,8 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   j->run = kernel(n, row);
   if (row < ROW_AS_IS) return;
   ldg_long *l = long_of(j);
-  l->each = bytes_each(n);
-  l->parts = n->block >= PARTS_LEAST, l->whole = has_whole_lines(n);
+  l->each = ldg_trial_lines(n); /* as a trial counts, which knows such calls for a kind of their own */
+  l->parts = n->block >= (n->dim[0].dst == n->block ? PARTS_DENSE : PARTS_LEAST), l->whole = has_whole_lines(n);
   l->near = kernel(n, n->block >= libc_of(n) ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
   j->run = long_run;
 }
@@ -213,29 +212,26 @@ static ldg_run *late_kernel(const ldg_nest *n) {
 /* Which way is best for long blocks depends on where their lines are, which only calls find out: as they come and by the C library from the second cache,
  * with late addresses, too, where it is slow; four registers that are loaded before they are stored from memory, since then more lines are asked for at once; and of
  * so many bytes that stores may go past the caches, those, or not those if they are likely to gain. */
-enum { OTHERS = 3 };
-typedef struct tried { ldg_long long_; ldg_run *other[OTHERS]; } tried; /* the last one: late, or what is best from the caches */
-_Static_assert(sizeof(tried) <= LDG_TRIAL_OWN && OTHERS < LDG_TRIAL_WAYS, "a trial leaves it room");
-static ldg_run *other_of(const ldg_job *j, int k) { return ((const tried *)(const void *)j->own)->other[k]; }
+_Static_assert(sizeof(ldg_long_ways) <= LDG_TRIAL_OWN && LDG_LONG_OTHERS < LDG_TRIAL_WAYS, "a trial leaves it room");
+static ldg_run *other_of(const ldg_job *j, int k) { return ((const ldg_long_ways *)(const void *)j->own)->other[k]; }
 static int run_first(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return other_of(j, 0)(j, src, dst, i0, n); }
 static int run_second(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return other_of(j, 1)(j, src, dst, i0, n); }
 static int run_last(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_long *l = long_at(j);
-  if (!is_far(l, n)) return other_of(j, OTHERS - 1)(j, src, dst, i0, n);
+  if (!is_far(l, n)) return other_of(j, LDG_LONG_OTHERS - 1)(j, src, dst, i0, n);
   return likely_gains(l, dst) ? l->near(j, src, dst, i0, n) : run_far(j, src, dst, i0, n);
 }
 static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row), ldg_run *late) {
   static ldg_run *const others[] = { run_first, run_second };
   ldg_run *ways[LDG_TRIAL_WAYS] = { long_run };
-  const double bytes = bytes_of(&j->nest);
-  tried *t = (tried *)(void *)j->own;
+  ldg_long_ways *t = (ldg_long_ways *)(void *)j->own;
   int n = 0;
-  if (bytes < LDG_TRIAL_LEAST) return;
+  if (bytes_of(&j->nest) < LDG_TRIAL_LEAST) return;
   if (!to_aligned()) t->other[n++] = kernel(&j->nest, ROW_LOOP);
   if (!to_aligned() && j->nest.block >= libc_of(&j->nest)) t->other[n++] = kernel(&j->nest, ROW_AS_IS);
   for (int k = 0; k < n; k++) ways[1 + k] = others[k];
-  t->other[OTHERS - 1] = late ? late : t->long_.near;
-  if (late || j->nest.any || bytes >= (double)t->long_.stream) ways[++n] = run_last;
+  t->other[LDG_LONG_OTHERS - 1] = late ? late : t->long_.near;
+  if (late || j->nest.any || is_far(&t->long_, j->nest.dim[j->nest.nd - 1].n)) ways[++n] = run_last;
   ldg_trial_prepare(j, ways, n + 1, 0, ldg_trial_lines(&j->nest));
 }
 static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {

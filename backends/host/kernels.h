@@ -191,7 +191,6 @@ LDG_INLINE bool ldg_may_wait(int64_t stride, int64_t b) {
 #define LDG_IDLE() __asm__ volatile("nop\n\tnop\n\tnop\n\tnop")
 
 #define LDG_PACED_MAX 64  /* bytes of blocks that have kernels for groups */
-#define LDG_APART_MAX 448 /* and of those that are kept apart, of which longer ones gain nothing (paced.c) */
 
 typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
 
@@ -201,7 +200,7 @@ typedef struct ldg_block_kernels {
   ldg_run *strided[3][LDG_DENSITIES];                             /* [dims - 1, 3 and more alike][density] */
   ldg_run *list[2][LDG_HOWS];                                     /* [side of the list][how] */
   ldg_run *both[2];                                               /* lists on both sides: [far] */
-  ldg_run *groups, *apart;                                        /* the innermost dim, a few blocks at a time, or apart; NULL: of more than LDG_PACED_MAX, LDG_APART_MAX */
+  ldg_run *groups, *apart;                                        /* the innermost dim, a few blocks at a time, or apart; NULL: of more than LDG_PACED_MAX bytes, of ways to move long blocks but as_is */
   ldg_run *singly[2];                                             /* [side of the list]: offsets of 4 bytes, block by block; NULL as for groups */
 } ldg_block_kernels;
 
@@ -215,6 +214,9 @@ typedef struct ldg_block_kernels {
  * caches may be better than either; of a strided or list nest also the bytes of an iteration and the kernel for each, and whether the far one is likely to gain: at any place, at one that begins a line. Where blocks
  * have lengths of their own, `each` is the longest one. Of lists that are far apart: entries to prefetch ahead. */
 typedef struct ldg_long { int64_t libc, stream, each; ldg_run *near, *far; int32_t ahead; bool parts, whole; } ldg_long;
+/* And what else is tried: the last one is late, or what is best from the caches. */
+enum { LDG_LONG_OTHERS = 3 };
+typedef struct ldg_long_ways { ldg_long long_; ldg_run *other[LDG_LONG_OTHERS]; } ldg_long_ways;
 #define LDG_AHEAD(job) (((const ldg_long *)(const void *)(job)->own)->ahead)
 
 /* What one run goes by, in job->own. Bytes from which on the C library is better, stores go past the caches, `trial` finds out whether the C library is better,
@@ -241,8 +243,8 @@ typedef struct ldg_shuffle {
   unsigned char within, inverse, unit;                            /* what is left over of a line where windows are, as a mask; 1 / stride there,
                                                                    * of the destination, in 2^unit bytes */
   unsigned char ahead;                                            /* windows ahead that these ask for lines, and one alone for its own; 0: they store whole registers */
-  unsigned char lines;                                            /* ahead, at least, that the rows of `many` iterations of the outermost dim and more ask for theirs */
-  int64_t many;                                                   /* if these are short */
+  int64_t many;                                                   /* so many iterations of the outermost dim, and more, have lines so far that short rows */
+  ldg_dim next;                                                   /* ask for those of the rows that are so many bytes on */
   ldg_run *part;                                                  /* for a part of a list */
 } ldg_shuffle;
 

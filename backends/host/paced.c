@@ -153,11 +153,11 @@ static flank written_by_pages(const ldg_nest *n) {
 
 /* Rows of some lines that are written to at most four sets have such stores, too: as many for each line (128 B, 2 KiB apart 4.8 ns a row at once, 1.9 so; 4 KiB apart 9.3 and 2.9;
  * 256 B, 4 KiB apart 11.3 and 4.1; of eight sets nothing; 30000 from memory, 128 B, 2 KiB apart 6.8 and 6.8; Zen 5); and idle slots where they are read from two (128 B, 4 KiB apart 4.6 and 3.6). So have
- * longer ones that are whole pages apart, but not to memory, where it takes long ways to ask for many lines at once (280 B, 4 KiB apart: 32 rows 300 ns at once, 100 so, 1000 9.6 us and 5.4; 384 B 240 and 118, 9.4 and 6.5; 448 B 187 and
- * 146, 512 B 166 and 158; 40000 of 280 B 554 and 700 us). */
-enum { ROW_SETS = 4, ROW_IDLE = 4 };
+ * longer ones that are whole pages apart, but not to memory, where it takes long ways to ask for many lines at once (280 B, 4 KiB apart: 32 rows 307 ns at once, 100 so; 448 B 187 and
+ * 146; 512 B 158 and 167; bench/README.md has more). */
+enum { ROW_SETS = 4, ROW_IDLE = 4, ROW_MAX = 448 };
 static flank by_rows(const ldg_nest *n, int side) {
-  if (n->block > LDG_APART_MAX || !sets_by(LDG_MODEL_SETS_APART)) return (flank){ 0 };
+  if (n->block > ROW_MAX || !sets_by(LDG_MODEL_SETS_APART)) return (flank){ 0 };
   int64_t drift = 0, stride = stride_of(&n->dim[0], side);
   if (side == LDG_MODEL_WRITE) stride = without_drift(stride, &drift);
   const int64_t lines = lines_of_block(n), sets = lines * sets_of(stride, ldg_max(ROW_SETS / lines, 1));

@@ -8,6 +8,7 @@
 #include <limits.h>
 
 #define WINDOW 64
+enum { LINE = 64 };
 #define BACK_MIN 5 /* iterations of a window: of 4 and 2 blocks of 8 to 24 bytes backwards lost a tenth to a third, of 5 and more they gained that or more */
 
 typedef struct field { int64_t at[2], len; } field; /* [0] source, [1] destination */
@@ -102,17 +103,32 @@ static void settle_lines(ldg_shuffle *w, int64_t stride) {
  * behind what is read in vain, and overwrite what is stored too much. */
 static void settle_room(ldg_shuffle *w, const body *b, const ldg_dim *d) {
   const int64_t masked = ldg_model_count(LDG_MODEL_MASKED);
-  w->ahead = w->lines = (unsigned char)ldg_min(masked, UCHAR_MAX);
+  w->ahead = (unsigned char)ldg_min(masked, UCHAR_MAX);
   if (!masked || !d || d->src <= 0 || d->src > LDG_WINDOW_NEAR) return;
   const bool whole = d->dst == b->all.bytes && span_of(b, 1) == b->all.bytes;
   w->ahead = (unsigned char)(whole ? 0 : ldg_min(masked, UCHAR_MAX));
   w->room = (int32_t)(4 * w->times + WINDOW / (whole ? ldg_min(d->src, d->dst) : d->src));
 }
 
-/* Of lines beyond the second cache most are waited for (7 blocks of 6 bytes, 37 apart, 10^5 items of 312 bytes: packed 1760 us and 770, unpacked 1400 and 680; 10^4 48 and 44, 42 and 44; Zen 5). */
+/* Lines beyond the second cache are waited for, and what is moved under masks is foreseen nowhere (bench/README.md, "What is moved under masks"). */
 static int64_t many_of(const ldg_nest *n) {
   const double many = 2 * ldg_model_footprint(LDG_MODEL_L2) * (double)n->dim[n->nd - 1].n / ldg_cost_footprint(n);
   return ldg_model_count(LDG_MODEL_MASKED) && many < 0x1p62 ? (int64_t)many : INT64_MAX;
+}
+
+/* Rows of the loop around the body that are so many lines on; where that has few of them, of the next loop around it, or what is asked for would not be what comes. */
+enum { ROWS_LEAST = 4 }; /* times as far */
+static int64_t ahead_on(const ldg_nest *n, int inside, int side) {
+  const int64_t least = LINE * ldg_min(ldg_model_count(LDG_MODEL_MASKED), UCHAR_MAX);
+  for (int k = inside + 1;; k++) {
+    const int64_t stride = side ? n->dim[k].dst : n->dim[k].src, size = ldg_max(stride < 0 ? -stride : stride, 1);
+    if (k == n->nd - 1 || (double)n->dim[k].n * (double)size >= (double)(ROWS_LEAST * least)) return (least + size - 1) / size * stride;
+  }
+}
+static void settle_many(ldg_shuffle *w, const ldg_nest *n) {
+  if (w->inside >= n->nd - 1) return;
+  w->many = many_of(n);
+  w->next = (ldg_dim){ 0, ahead_on(n, w->inside, 0), ahead_on(n, w->inside, 1) };
 }
 
 static void fill(ldg_shuffle *w, const body *b, const ldg_dim *d, int lane) {
@@ -149,7 +165,7 @@ const char *ldg_shuffle_of(const ldg_nest *n, int lane, ldg_shuffle *w) {
   body b;
   const ldg_dim *d;
   const char *why = shuffled_body(n, lane, &b, &d);
-  if (!why) fill(w, &b, d, lane), w->many = many_of(n);
+  if (!why) fill(w, &b, d, lane), settle_many(w, n);
   return why;
 }
 
