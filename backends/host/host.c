@@ -148,8 +148,8 @@ static bool has_whole_lines(const ldg_nest *n) {
 }
 
 /* Long blocks. How many iterations there will be is not known before, so nor is whether there are bytes enough to go past the caches; nor where they go. Of a block that begins or ends within a
- * line the part there is stored to the caches, so the line is read first, and stores wait for it: short ones lose by that, those that are stored one behind the other more, since they share such lines (bench/README.md, "Past the caches"). */
-enum { PARTS_LEAST = 768, PARTS_DENSE = 2048 };
+ * line the part there is stored to the caches, so the line is read first, and stores wait for it: short ones lose by that (bench/README.md, "Past the caches"). */
+enum { PARTS_LEAST = 768 };
 static const ldg_long *long_at(const ldg_job *j) { return (const ldg_long *)(const void *)j->own; }
 static bool is_far(const ldg_long *l, int64_t n) {
   int64_t all;
@@ -190,7 +190,7 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   if (row < ROW_AS_IS) return;
   ldg_long *l = long_of(j);
   l->each = ldg_trial_lines(n); /* as a trial counts, which knows such calls for a kind of their own */
-  l->parts = n->block >= (n->dim[0].dst == n->block ? PARTS_DENSE : PARTS_LEAST), l->whole = has_whole_lines(n);
+  l->parts = n->block >= PARTS_LEAST, l->whole = has_whole_lines(n);
   l->near = kernel(n, n->block >= libc_of(n) ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
   j->run = long_run;
 }
