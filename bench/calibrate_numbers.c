@@ -283,6 +283,25 @@ static int64_t sets_apart(const bench_pools *p) {
   return sets;
 }
 
+/* What keeps blocks of a column of one set apart best, so many of that between two: of columns of two lengths, the longer one more than the second cache holds in one set. */
+enum { SLOTS = 4 };
+static int64_t best_slots(const bench_pools *p, int side, ldg_model_name name, const int64_t slots[SLOTS]) {
+  const int64_t far = ldg_min(16 * (int64_t)ldg_model_footprint(LDG_MODEL_L2), p->bytes / 2) / PAGE, near = side == LDG_MODEL_WRITE ? far / 16 : far / 4;
+  const ldg_model *before = ldg_model_get();
+  ldg_model m = *before;
+  int64_t best = slots[0];
+  double least = 1e18;
+  m.number[LDG_MODEL_MEET] = 0, m.number[LDG_MODEL_MEET_WRITTEN] = 1, m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_APART] = 8;
+  for (int i = 0; i < SLOTS; i++) {
+    m.number[name] = slots[i];
+    ldg_model_use(&m);
+    const double times = gain_of(p, side, 8, 0, near) * gain_of(p, side, 8, 0, far);
+    if (times < least) least = times, best = slots[i];
+  }
+  ldg_model_use(before);
+  return best;
+}
+
 /* ---- lines asked for ------------------------------------------------------------------------------------------------------ */
 
 enum { ASKS = 5, COLUMN = 1 << 17 };
@@ -483,6 +502,8 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   lines_to_meet(p, LDG_MODEL_WRITE, &m->number[LDG_MODEL_MEET_WRITTEN], &m->number[LDG_MODEL_SETS_WRITTEN]);
   m->number[LDG_MODEL_SETS_WHOLE] = sets_whole(p, m->number[LDG_MODEL_MEET_WRITTEN]);
   m->number[LDG_MODEL_SETS_APART] = sets_apart(p);
+  m->number[LDG_MODEL_STORES] = best_slots(p, LDG_MODEL_WRITE, LDG_MODEL_STORES, (const int64_t[SLOTS]){ 2, 4, 8, 16 });
+  m->number[LDG_MODEL_IDLE] = best_slots(p, LDG_MODEL_READ, LDG_MODEL_IDLE, (const int64_t[SLOTS]){ 1, 2, 4, 9 });
   m->number[LDG_MODEL_AHEAD] = lines_ahead(p);
   m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch about 100 bytes each */
   m->number[LDG_MODEL_ALIGN] = is_aligned_better(p);

@@ -198,6 +198,38 @@ START_TEST(first_calls_of_columns) {
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 4096, 1032 } } }), 2); /* read beyond the second cache */
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 4096, 2048, 8 } } }), 2);
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 200, 2048, 8 } } }), 1); /* and within it */
+  for (int sets = 1; sets <= 8; sets *= 2) { /* by stores, where that takes more than one of a short store queue; else by groups */
+    m.number[LDG_MODEL_STORES] = 4, ldg_model_use(&m);
+    ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 1000, 8, 4096 / sets } } }), sets <= 2 ? 2 : 1);
+    m.number[LDG_MODEL_STORES] = 16, ldg_model_use(&m);
+    ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 1000, 8, 4096 / sets } } }), 2);
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* What is read beyond the second cache is tried by idle slots, which come first and are as many as the model says, the fewer the more sets there are, by groups, at once and late. */
+static int64_t idle_seen;
+static int idle_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)s, (void)d, (void)i0, (void)n; return idle_seen = LDG_PACED(j)->idle, ran = 2, LADING_OK; }
+static int late_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)j, (void)s, (void)d, (void)i0, (void)n; return ran = 4, LADING_OK; }
+START_TEST(columns_by_idle_slots) {
+  ldg_model m = ldg_model_builtin();
+  m.level[LDG_MODEL_L2] = 1 << 19, m.level[LDG_MODEL_L3] = 64 << 20;
+  m.number[LDG_MODEL_MEET] = 2, m.number[LDG_MODEL_SETS] = 4, m.number[LDG_MODEL_SETS_APART] = 8;
+  for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2)
+    for (int64_t idle = 4; idle <= 9; idle += 5) {
+      m.number[LDG_MODEL_IDLE] = idle, ldg_model_use(&m);
+      ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 4096, 4096 / sets, 8 } } } };
+      ldg_paced_prepare(&j, groups_kernel, idle_kernel, whole_kernel, late_kernel);
+      bool seen[5] = { false };
+      for (int i = 0; i < OFTEN; i++) {
+        j.run(&j, NULL, NULL, 0, 4096);
+        if (i == 0) ck_assert_int_eq(ran, 2);
+        seen[ran] = true;
+      }
+      ck_assert_int_eq(idle_seen, ldg_max(idle / (sets * sets), 1));
+      ck_assert(seen[1] == (sets <= 4) && seen[2] && seen[3] && seen[4]);
+    }
   ldg_model_use(NULL);
 }
 END_TEST
@@ -218,7 +250,7 @@ START_TEST(columns_by_near_stores) {
   ldg_model m = ldg_model_builtin();
   int paced = 0;
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 8;
-  m.level[LDG_MODEL_L1] = 64;
+  m.level[LDG_MODEL_L1] = 64, m.number[LDG_MODEL_STORES] = 16;
   for (int i = 0; i < 48; i++) {
     m.number[LDG_MODEL_SETS_APART] = i < 24 ? 0 : 8; /* groups come first, or stores */
     ldg_model_use(&m);
@@ -269,7 +301,7 @@ START_TEST(few_blocks_of_few_sets) {
   ldg_model m = ldg_model_builtin();
   m.level[LDG_MODEL_L1] = 24 << 10, m.level[LDG_MODEL_L2] = 1 << 20, m.level[LDG_MODEL_L3] = 32 << 20; /* half of what it holds: twelve ways */
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 1;
-  m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = m.number[LDG_MODEL_SETS_APART] = 8;
+  m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = m.number[LDG_MODEL_SETS_APART] = 8, m.number[LDG_MODEL_STORES] = 16;
   ldg_model_use(&m);
   for (size_t i = 0; i < sizeof written / sizeof *written; i++)
     for (int more = 0; more < 2; more++) {
@@ -411,5 +443,5 @@ START_TEST(columns_to_memory) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, late_lists, lists_that_ask, columns_to_memory);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_idle_slots, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, late_lists, lists_that_ask, columns_to_memory);
 }

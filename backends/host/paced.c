@@ -20,9 +20,10 @@ typedef struct paced { ldg_paced each; ldg_run *kernel, *other, *plain; int64_t 
 _Static_assert(sizeof(paced) <= LDG_TRIAL_OWN, "a trial leaves it room");
 
 /* No processor was seen to gain by columns of more sets; numbers of a file may be anything; and no first cache has fewer ways. */
-enum { SETS_MOST = 8, MEET_MOST = 1024, WAYS = 8 };
+enum { SETS_MOST = 8, MEET_MOST = 1024, SLOTS_MOST = 64, WAYS = 8 };
 static int64_t sets_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), SETS_MOST); }
 static int64_t meet_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), MEET_MOST); }
+static int64_t slots_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), SLOTS_MOST); }
 
 /* Columns of so many sets gain, of more there are ways enough; by the bytes of a block. What is written by a few bytes a line waits the longest
  * for it, and a line that is written whole may not have to. */
@@ -67,9 +68,9 @@ int64_t ldg_paced_written(int64_t block, int64_t stride) {
 }
 
 /* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; between blocks LDG_IDLE so many times, and stores to a
- * near line; whether its lines come from so far that groups lose; and what is known of that: likely the best of what is tried, only worth a trial, or better than all else. */
+ * near line; whether groups come first nevertheless; whether its lines come from so far that groups lose; and what is known of that: likely the best of what is tried, only worth a trial, or better than all else. */
 typedef enum trust { LIKELY, GUESSED, KNOWN } trust;
-typedef struct flank { int64_t sets, group; int32_t idle, stores; bool far; trust trust; } flank;
+typedef struct flank { int64_t sets, group; int32_t idle, stores; bool groups_first, far; trust trust; } flank;
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
 static double reach_of(const ldg_nest *n, int side) {
@@ -93,17 +94,19 @@ static bool is_far(const ldg_nest *n, int side, int64_t sets, bool drifts) {
 }
 /* Where columns are written, stores to a near line between blocks may do better than groups: the store queue, of some hundred, then has so many fewer lines of one set
  * on their way (8 bytes, 4096 blocks, ns each at once, by groups, and so: 512 bytes apart 2.7, 1.1, 0.85; 1 KiB 3.6, 2.3, 1.2; 2 KiB 6.9, 2.8, 1.6; 4 KiB 6.9, 5.1, 2.8; 100
- * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). For a block of one set 16, its own among them; fewer where that drifts (8 bytes, 8192 blocks at once, and so: 4097 B apart 6.2 and 2.75, 4099 3.1 and 2.5, 2049 3.8 and
+ * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). For a block of one set as many as the model says, its own among them (Zen 5 16, Zen 4, whose store queue is shorter, 4); fewer where that drifts (8 bytes, 8192 blocks at once, and so: 4097 B apart 6.2 and 2.75, 4099 3.1 and 2.5, 2049 3.8 and
  * 1.3, 2050 1.9 and 1.2, 1025 1.7 and 0.85), and of a column of up to 640 lines (8 bytes, 4 KiB apart, by 16 and 12: 64 blocks 2.4 and 1.9, 600 2.2 and 2.0, 1500 2.3 and 3.1; 1024 1 KiB apart 0.86 and 1.04). */
-enum { STORES = 16, STORES_NEAR = 12, NEAR_LINES = 640 };
-static int64_t stores_of(int64_t blocks, int64_t lines, int64_t sets, int64_t drift) {
-  const int64_t stores = drift || blocks > NEAR_LINES / lines ? STORES : STORES_NEAR;
-  return ldg_max(1, DRIFT * stores / (DRIFT * sets + drift) - 1);
+enum { ROW_STORES = 16, NEAR_LINES = 640 };
+static int64_t stores_of(int64_t most, int64_t blocks, int64_t lines, int64_t sets, int64_t drift) {
+  const int64_t stores = drift || blocks > NEAR_LINES / lines ? most : most - most / 4;
+  return DRIFT * stores / (DRIFT * sets + drift) - 1;
 }
+/* Below 1 a processor has too few stores on their way to need that: one store is then only worth a trial. */
+static int64_t column_stores(int64_t blocks, int64_t sets, int64_t drift) { return stores_of(slots_by(LDG_MODEL_STORES), blocks, 1, sets, drift); }
 int64_t ldg_paced_stores(int64_t block, int64_t stride, int64_t blocks) {
   int64_t drift;
   const int64_t sets = written_sets(block, stride, &drift);
-  return sets && meet_by(LDG_MODEL_MEET_WRITTEN) ? stores_of(blocks, 1, sets, drift) : 0;
+  return sets && meet_by(LDG_MODEL_MEET_WRITTEN) ? ldg_max(1, column_stores(blocks, sets, drift)) : 0;
 }
 /* In a column; INT64_MAX: the caller says. Where its lines are from is judged by the likely number. */
 static int64_t blocks_of(const ldg_nest *n) { return n->any && n->nd == 1 ? INT64_MAX : n->dim[0].n; }
@@ -112,18 +115,20 @@ static flank by_groups(const ldg_nest *n, int side) {
   int64_t drift = 0;
   const int64_t sets = side == LDG_MODEL_READ ? sets_of(stride, few_read(n->block)) : written_sets(n->block, stride, &drift);
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
-  const int64_t stores = side == LDG_MODEL_WRITE ? ldg_paced_stores(n->block, stride, n->dim[0].n) : 0;
-  return group ? (flank){ .sets = sets, .group = group, .stores = (int32_t)stores, .far = is_far(n, side, sets, drift != 0) } : (flank){ 0 };
+  if (!group) return (flank){ 0 };
+  const int64_t stores = side == LDG_MODEL_WRITE ? column_stores(n->dim[0].n, sets, drift) : 0;
+  return (flank){ .sets = sets, .group = group, .stores = side == LDG_MODEL_WRITE ? (int32_t)ldg_max(1, stores) : 0, .groups_first = stores < 1, .far = is_far(n, side, sets, drift != 0) };
 }
 
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
  * lines that are on their way drive each other out of that one, too: then they should be few at any time, which takes no wait, but only some slots in
  * which nothing is done, the more the fewer sets there are (8 bytes, 1024 blocks 2 KiB apart: 1.65 ns a block, by 8 slots 1.1; 4 KiB apart by groups 2.5, by 36 slots 2.25, 8192 of them 4.1 and 3.1;
- * Zen 5). */
+ * Zen 5). Where groups may gain as well, both are tried (1024 blocks 4 KiB apart by 16 slots 2.3, by groups of 8 2.5, 4096 of them 3.4 and 3.9; Zen 4). */
 static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LINE && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   const int64_t sets = is_more ? sets_of(stride_of(&n->dim[0], side), sets_by(LDG_MODEL_SETS_APART)) : 0;
-  return (flank){ .sets = sets, .idle = sets == 1 ? 9 : sets == 2 ? 2 : sets ? 1 : 0, .far = is_far(n, side, sets, false) };
+  const int64_t idle = sets ? ldg_max(slots_by(LDG_MODEL_IDLE) / (sets * sets), 1) : 0;
+  return (flank){ .sets = sets, .idle = (int32_t)idle, .far = is_far(n, side, sets, false) };
 }
 
 /* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
@@ -164,12 +169,14 @@ static flank by_rows(const ldg_nest *n, int side) {
   const bool far = is_far(n, side, sets, drift != 0);
   if (!sets || (side == LDG_MODEL_READ && sets > 2) || (sets > ROW_SETS && far)) return (flank){ 0 };
   if (side == LDG_MODEL_READ) return (flank){ .sets = sets, .idle = (int32_t)lines * ROW_IDLE, .trust = GUESSED };
-  return (flank){ .sets = sets, .stores = (int32_t)(lines * stores_of(n->dim[0].n, lines, sets, drift)), .trust = far ? GUESSED : LIKELY };
+  return (flank){ .sets = sets, .stores = (int32_t)(lines * ldg_max(1, stores_of(ROW_STORES, n->dim[0].n, lines, sets, drift))), .trust = far ? GUESSED : LIKELY };
 }
 
 static flank flank_of(const ldg_nest *n, int side) {
   if (n->block > LINE) return by_rows(n, side);
-  const flank groups = by_groups(n, side), apart = kept_apart(n, side);
+  const flank groups = by_groups(n, side);
+  flank apart = kept_apart(n, side);
+  if (side == LDG_MODEL_READ && apart.sets) apart.group = groups.group;
   if (side == LDG_MODEL_READ) return apart.sets ? apart : groups; /* what is read gains more apart */
   if (groups.group && !groups.far) return groups;
   const flank far = far_written(n);
@@ -195,6 +202,8 @@ static flank slow_flank(const ldg_nest *n, int side) { return unless_few(n, side
 
 /* Blocks in a group, of both sides; 0: none is waited for. */
 static int64_t group_of(flank r, flank w) { return r.group && w.group ? ldg_min(r.group, w.group) : r.group + w.group; }
+/* Fewer are no columns that groups, if nothing else comes before those, would gain by. */
+static int64_t least_blocks(flank r, flank w) { return r.idle ? 0 : 4 * group_of(r, w); }
 
 static bool is_only_guessed(flank r, flank w) { return (!r.sets || r.trust == GUESSED) && (!w.sets || w.trust == GUESSED); }
 
@@ -203,7 +212,7 @@ const char *ldg_paced_why_not(const ldg_nest *n) {
   const flank read = flank_of(n, LDG_MODEL_READ), write = flank_of(n, LDG_MODEL_WRITE);
   if (!read.sets && !write.sets) return "its lines neither meet in few sets of the cache nor are written to a page each, or this machine does not mind";
   const flank r = unless_few(n, LDG_MODEL_READ, read), w = unless_few(n, LDG_MODEL_WRITE, write);
-  if ((!r.sets && !w.sets) || blocks_of(n) < 4 * group_of(r, w)) return "there are few blocks";
+  if ((!r.sets && !w.sets) || blocks_of(n) < least_blocks(r, w)) return "there are few blocks";
   return r.far || w.far ? "its lines come from memory" : NULL;
 }
 
@@ -233,14 +242,14 @@ static int run_other(const ldg_job *j, const char *src, char *dst, int64_t i0, i
 static int64_t few_blocks(const ldg_nest *n, flank r, flank w) {
   if (blocks_of(n) < INT64_MAX) return 0;
   const int64_t few = w.sets ? held_blocks(n, LDG_MODEL_WRITE, w.sets) : ldg_max(held_blocks(n, LDG_MODEL_READ, r.sets), LDG_TRIAL_LEAST / LINE - 1);
-  return ldg_max(few, 4 * group_of(r, w) - 1);
+  return ldg_max(few, least_blocks(r, w) - 1);
 }
 
-/* By groups if what is read is, else as this machine likes it; the other of both is worth a trial. */
+/* By groups if what is read is by nothing else, else as this machine likes it; the other of both is worth a trial. */
 void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain, ldg_run *late) {
   const flank r = slow_flank(&j->nest, LDG_MODEL_READ), w = slow_flank(&j->nest, LDG_MODEL_WRITE);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
-  const bool in_groups = group && (r.group || !sets_by(LDG_MODEL_SETS_APART)), either = group && w.stores;
+  const bool in_groups = group && !r.idle && (r.group || w.groups_first || !sets_by(LDG_MODEL_SETS_APART)), either = group && (r.idle || w.stores);
   *(paced *)(void *)j->own = (paced){
     { group, r.idle ? r.idle : w.idle, w.stores, r.group != 0, w.group != 0 }, in_groups ? groups : apart, in_groups ? apart : groups, plain, few_blocks(&j->nest, r, w)
   };
