@@ -286,7 +286,7 @@ static int64_t sets_apart(const bench_pools *p) {
 /* What keeps blocks of a column of one set apart best, so many of that between two: of columns of two lengths, the longer one more than the second cache holds in one set. */
 enum { SLOTS = 4 };
 static int64_t best_slots(const bench_pools *p, int side, ldg_model_name name, const int64_t slots[SLOTS]) {
-  const int64_t far = ldg_min(16 * (int64_t)ldg_model_footprint(LDG_MODEL_L2), p->bytes / 2) / PAGE, near = side == LDG_MODEL_WRITE ? far / 16 : far / 4;
+  const int64_t far = ldg_min(16 * (int64_t)ldg_model_footprint(LDG_MODEL_L2), p->bytes / 2) / PAGE, near = side == LDG_MODEL_WRITE ? far / 16 : far / 2, block = side == LDG_MODEL_WRITE ? 8 : 32;
   const ldg_model *before = ldg_model_get();
   ldg_model m = *before;
   int64_t best = slots[0];
@@ -295,7 +295,7 @@ static int64_t best_slots(const bench_pools *p, int side, ldg_model_name name, c
   for (int i = 0; i < SLOTS; i++) {
     m.number[name] = slots[i];
     ldg_model_use(&m);
-    const double times = gain_of(p, side, 8, 0, near) * gain_of(p, side, 8, 0, far);
+    const double times = gain_of(p, side, block, 0, near) * gain_of(p, side, block, 0, far);
     if (times < least) least = times, best = slots[i];
   }
   ldg_model_use(before);

@@ -226,20 +226,18 @@ static int64_t distinct_items(const ldg_rep *r, int64_t extent) {
 
 #define MANY 64 /* the count of items that strategies for many are chosen for */
 
-/* The step for any number of items: the outer loop of `one` goes on where an item ends, or there is one more loop. */
+/* The step for any number of items: the outer loop of `one` goes on where an item ends, or there is one more loop. What is best for many need not be best for one. */
 static int open_many(ldg_plan *p, const ldg_rep *r, const char *force) {
   ldg_step *m = &p->many;
   ldg_nest n;
   const bool safe = p->distinct > 1 || p->one.job[LDG_UNPACK].nest.ordered;
-  if (safe && r->kind == LDG_REPEAT && (__int128)r->n * r->stride == p->extent) {
-    *m = p->one, p->per = r->n;
-    m->aux[0] = m->aux[1] = m->hot[0] = m->hot[1] = NULL; /* owned by `one`, like the child */
-    return LADING_OK;
-  }
-  p->per = 1;
-  p->many_rep = (ldg_rep){ .kind = LDG_REPEAT, .n = MANY, .stride = p->extent, .child = r, .size = r->size, .runs = MANY * ldg_min(r->runs, INT64_MAX / MANY) };
+  const bool goes_on = safe && r->kind == LDG_REPEAT && r->n <= INT64_MAX / MANY && (__int128)r->n * r->stride == p->extent;
+  p->per = goes_on ? r->n : 1;
+  p->many_rep = (ldg_rep){ .kind = LDG_REPEAT, .n = MANY * p->per, .stride = goes_on ? r->stride : p->extent, .child = goes_on ? r->child : r, .size = r->size,
+                           .runs = MANY * ldg_min(r->runs, INT64_MAX / MANY) };
   blank(m, &p->many_rep);
-  m->child = r->kind == LDG_BYTES ? NULL : &p->one; /* never thin: `one` is, if there is need */
+  m->child = goes_on ? p->one.child : r->kind == LDG_BYTES ? NULL : &p->one;
+  m->thin = goes_on && p->one.thin; /* else `one` is, if there is need */
   const int e = nest_of_step(m, &n);
   n.any = true;
   return e ? e : both_ways(m, &n, p->distinct == 1, force && *force == '/' ? NULL : force);
@@ -385,7 +383,7 @@ double ldg_plan_predict(const ldg_plan *p, int64_t count, int dir, int i, const 
 }
 
 double ldg_plan_cost(const ldg_plan *p, int64_t count, int dir, int64_t bytes) {
-  const bool many = count > 1 && p->per == 1;
+  const bool many = count > 1;
   const double whole = many ? MANY * (double)p->size : (double)p->size;
   return bytes > 0 ? ldg_plan_step_cost(many ? &p->many : &p->one, dir) * ((double)bytes / whole) : 0;
 }
@@ -429,8 +427,9 @@ void ldg_plan_explain(const ldg_plan *p, ldg_text *t) {
   ldg_text_add(t, "plan of one item, at offset %lld\n", (long long)p->at);
   explain_step(&p->one, 0, 8, t);
   ldg_text_add(t, "plan of many items, %lld B apart\n", (long long)p->extent);
-  if (p->per == 1) ldg_text_add(t, "  pack by %s, unpack by %s\n", p->many.job[LDG_PACK].name, p->many.job[LDG_UNPACK].name);
-  else ldg_text_add(t, "  the outer loop goes on: %lld iterations an item, by %s\n", (long long)p->per, p->many.job[LDG_PACK].name);
+  ldg_text_add(t, "  ");
+  if (p->per > 1) ldg_text_add(t, "the outer loop goes on: %lld iterations an item; ", (long long)p->per);
+  ldg_text_add(t, "pack by %s, unpack by %s\n", p->many.job[LDG_PACK].name, p->many.job[LDG_UNPACK].name);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) ldg_jit_explain_step(&p->many, dir, t);
   ldg_pair_explain(p, t);
   if (p->distinct == 1) ldg_text_add(t, "  items may overlap: they are unpacked in the order of the stream\n");

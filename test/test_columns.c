@@ -198,6 +198,10 @@ START_TEST(first_calls_of_columns) {
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 4096, 1032 } } }), 2); /* read beyond the second cache */
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 4096, 2048, 8 } } }), 2);
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 200, 2048, 8 } } }), 1); /* and within it */
+  const ldg_nest perhaps = { .block = 8, .nd = 1, .dim = { { 12000, 2048, 8 } } }, far = { .block = 8, .nd = 1, .dim = { { 20000, 2048, 8 } } };
+  ck_assert_int_eq(first_of(perhaps), 3); /* the last cache may hold them or not, so that is only tried */
+  ck_assert_ptr_null(ldg_paced_why_not(&perhaps));
+  ck_assert_pstr_eq(ldg_paced_why_not(&far), "its lines come from memory");
   for (int sets = 1; sets <= 8; sets *= 2) { /* by stores, where that takes more than one of a short store queue; else by groups */
     m.number[LDG_MODEL_STORES] = 4, ldg_model_use(&m);
     ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 1000, 8, 4096 / sets } } }), sets <= 2 ? 2 : 1);
@@ -442,6 +446,31 @@ START_TEST(columns_to_memory) {
 }
 END_TEST
 
+/* Where the loop of one item goes on from item to item, what is best for many is not what is best for one: eight blocks that the first cache holds, and any number
+ * of them, which calls try by late addresses, too. */
+START_TEST(items_that_go_on) {
+  rng r = rng_of(53);
+  ldg_model m = ldg_model_builtin();
+  m.level[LDG_MODEL_L1] = 1 << 14, m.number[LDG_MODEL_AHEAD] = 0;
+  ldg_model_use(&m);
+  sample *s = s_resized(s_vector(8, 1, 10, s_elem(LADING_DOUBLE)), 0, 8 * 80);
+  const ldg_plan *p;
+  ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
+  ck_assert_int_eq(p->per, 8);
+  for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) {
+    const ldg_nest *one = &p->one.job[dir].nest, *many = &p->many.job[dir].nest;
+    ck_assert_int_eq(one->nd, 1);
+    ck_assert_int_eq(many->nd, 1);
+    ck_assert_int_gt(many->dim[0].n, one->dim[0].n);
+    ck_assert(many->any && !one->any);
+    if (ldg_cpu_ticks()) ck_assert(p->many.job[dir].run != p->one.job[dir].run);
+  }
+  check_moves(s, 1, &r), check_moves(s, 300, &r), check_strategies(s, 40, &r);
+  sample_free(s);
+  ldg_model_use(NULL);
+}
+END_TEST
+
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_idle_slots, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, late_lists, lists_that_ask, columns_to_memory);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_idle_slots, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, late_lists, lists_that_ask, columns_to_memory, items_that_go_on);
 }

@@ -89,9 +89,12 @@ static double lines_of(const ldg_nest *n, int side) {
   return lines;
 }
 static int64_t lines_of_block(const ldg_nest *n) { return (n->block + LINE - 1) / LINE; }
-static bool is_far(const ldg_nest *n, int side, int64_t sets, bool drifts) {
-  return sets > 1 && (drifts ? (double)(LINE * lines_of_block(n)) * lines_of(n, side) : reach_of(n, side)) > ldg_model_footprint(LDG_MODEL_L3);
+static double beyond(const ldg_nest *n, int side, int64_t sets, bool drifts) { /* of the last cache, halfway into which its level is */
+  return sets > 1 ? (drifts ? (double)(LINE * lines_of_block(n)) * lines_of(n, side) : reach_of(n, side)) / ldg_model_footprint(LDG_MODEL_L3) : 0;
 }
+/* Up to twice that, only calls find out (16000 blocks of 16 bytes, 2 KiB apart, packed: 81 us at once, by groups 36; Zen 4). */
+static bool is_far(double beyond) { return beyond > 2; }
+static trust trust_of(double beyond) { return beyond > 1 ? GUESSED : LIKELY; }
 /* Where columns are written, stores to a near line between blocks may do better than groups: the store queue, of some hundred, then has so many fewer lines of one set
  * on their way (8 bytes, 4096 blocks, ns each at once, by groups, and so: 512 bytes apart 2.7, 1.1, 0.85; 1 KiB 3.6, 2.3, 1.2; 2 KiB 6.9, 2.8, 1.6; 4 KiB 6.9, 5.1, 2.8; 100
  * blocks 4 KiB apart 7.0, 3.9, 2.5; Zen 5). For a block of one set as many as the model says, its own among them (Zen 5 16, Zen 4, whose store queue is shorter, 4); fewer where that drifts (8 bytes, 8192 blocks at once, and so: 4097 B apart 6.2 and 2.75, 4099 3.1 and 2.5, 2049 3.8 and
@@ -117,7 +120,8 @@ static flank by_groups(const ldg_nest *n, int side) {
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
   if (!group) return (flank){ 0 };
   const int64_t stores = side == LDG_MODEL_WRITE ? column_stores(n->dim[0].n, sets, drift) : 0;
-  return (flank){ .sets = sets, .group = group, .stores = side == LDG_MODEL_WRITE ? (int32_t)ldg_max(1, stores) : 0, .groups_first = stores < 1, .far = is_far(n, side, sets, drift != 0) };
+  const double far = beyond(n, side, sets, drift != 0);
+  return (flank){ .sets = sets, .group = group, .stores = side == LDG_MODEL_WRITE ? (int32_t)ldg_max(1, stores) : 0, .groups_first = stores < 1, .far = is_far(far), .trust = trust_of(far) };
 }
 
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
@@ -128,7 +132,8 @@ static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LINE && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   const int64_t sets = is_more ? sets_of(stride_of(&n->dim[0], side), sets_by(LDG_MODEL_SETS_APART)) : 0;
   const int64_t idle = sets ? ldg_max(slots_by(LDG_MODEL_IDLE) / (sets * sets), 1) : 0;
-  return (flank){ .sets = sets, .idle = (int32_t)idle, .far = is_far(n, side, sets, false) };
+  const double far = beyond(n, side, sets, false);
+  return (flank){ .sets = sets, .idle = (int32_t)idle, .far = is_far(far), .trust = trust_of(far) };
 }
 
 /* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
@@ -166,7 +171,7 @@ static flank by_rows(const ldg_nest *n, int side) {
   int64_t drift = 0, stride = stride_of(&n->dim[0], side);
   if (side == LDG_MODEL_WRITE) stride = without_drift(stride, &drift);
   const int64_t lines = lines_of_block(n), sets = lines * sets_of(stride, ldg_max(ROW_SETS / lines, 1));
-  const bool far = is_far(n, side, sets, drift != 0);
+  const bool far = trust_of(beyond(n, side, sets, drift != 0)) == GUESSED;
   if (!sets || (side == LDG_MODEL_READ && sets > 2) || (sets > ROW_SETS && far)) return (flank){ 0 };
   if (side == LDG_MODEL_READ) return (flank){ .sets = sets, .idle = (int32_t)lines * ROW_IDLE, .trust = GUESSED };
   return (flank){ .sets = sets, .stores = (int32_t)(lines * ldg_max(1, stores_of(ROW_STORES, n->dim[0].n, lines, sets, drift))), .trust = far ? GUESSED : LIKELY };
@@ -178,7 +183,7 @@ static flank flank_of(const ldg_nest *n, int side) {
   flank apart = kept_apart(n, side);
   if (side == LDG_MODEL_READ && apart.sets) apart.group = groups.group;
   if (side == LDG_MODEL_READ) return apart.sets ? apart : groups; /* what is read gains more apart */
-  if (groups.group && !groups.far) return groups;
+  if (groups.group && groups.trust == LIKELY) return groups;
   const flank far = far_written(n);
   return far.sets ? far : groups.group ? groups : apart.sets ? apart : written_by_pages(n);
 }
