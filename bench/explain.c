@@ -33,14 +33,13 @@ static void run_many(sampler *s, int64_t reps) {
 typedef struct row { const char *name; double predicted, *ns; int64_t reps; way_of way; } row;
 typedef struct rows { int n; row list[WAYS_MAX]; } rows;
 
-/* Of many items that run on as one outer loop, the root is that of one item. */
 static void add_row(rows *r, const problem *p, const ldg_plan *like, int dir, int i, int samples) {
   char force[64];
   const char *why, *name = ldg_plan_strategy(i)->name;
   row *x = &r->list[r->n];
   x->predicted = ldg_plan_predict(like, p->count, dir, i, &why);
   if (why || r->n == WAYS_MAX) return;
-  snprintf(force, sizeof force, "%c%s", p->count == 1 || like->per > 1 ? '/' : '*', name);
+  snprintf(force, sizeof force, "%c%s", p->count == 1 ? '/' : '*', name);
   if (ldg_plan_forced(like->layout, like->extent, force, &x->way.plan) != LADING_OK) return;
   x->name = name, x->way.dir = dir, x->ns = bench_alloc(samples * (int64_t)sizeof *x->ns);
   r->n++;

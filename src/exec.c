@@ -102,12 +102,24 @@ static __attribute__((noinline)) int ragged(const ldg_step *s, const ldg_way *w,
   return LADING_OK;
 }
 
+/* Of a loop around one block: what is cut of the first and of the last one, and whole ones between. */
+static __attribute__((noinline)) int cut(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t head, int64_t i1, int64_t tail) {
+  const char *m = mem, *p = packed;
+  start(s, i0, &m, &p);
+  if (i0 == i1) return leaf(w, ldg_at(m, head), ldg_at(p, head), tail - head);
+  if (head) leaf(w, ldg_at(m, head), ldg_at(p, head), s->each - head), i0++;
+  if (i0 < i1) whole(s, w, mem, packed, i0, i1);
+  start(s, i1, &mem, &packed);
+  return tail ? leaf(w, mem, packed, tail) : LADING_OK;
+}
+
 /* Whole iterations or entries of one length are a call that passes on what it got. */
 INLINE int range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   int64_t head, tail;
   if (s->each == 0 || s->thin || s->rep->kind == LDG_BYTES) return ragged(s, w, mem, packed, lo, hi);
   const int64_t i0 = ldg_plan_divide(s, lo, &head), i1 = ldg_plan_divide(s, hi, &tail);
-  return head | tail ? ragged(s, w, mem, packed, lo, hi) : whole(s, w, mem, packed, i0, i1);
+  if (!(head | tail)) return whole(s, w, mem, packed, i0, i1);
+  return s->child || s->rep->kind != LDG_REPEAT ? ragged(s, w, mem, packed, lo, hi) : cut(s, w, mem, packed, i0, head, i1, tail);
 }
 
 void ldg_exec_range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) { range(s, w, mem, packed, lo, hi); }

@@ -13,7 +13,7 @@ typedef struct ldg_nest {
   int nd;                 /* >= 1; dim[0] is innermost, dim[nd-1] outermost */
   bool ordered;           /* destination bytes may coincide: stream order must be kept */
   bool once;              /* of a job that tries nothing: one call makes and runs it, or all layouts share it, or it is what is measured */
-  bool any;               /* of the job of many items that has a loop of its own for them: the outermost n is only likely; the planner sets it */
+  bool any;               /* of the job of many items: the outermost n is only likely; the planner sets it */
   bool part;              /* of a job that moves parts of what has as many iterations, or more; the planner sets it */
   ldg_dim dim[LDG_DIMS];
   /* In a list nest (at != NULL) dim[0] is listed: entry i is at at[i] on side `list`, and at i times the other side's stride.

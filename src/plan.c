@@ -225,20 +225,28 @@ static int64_t distinct_items(const ldg_rep *r, int64_t extent) {
 }
 
 #define MANY 64 /* the count of items that strategies for many are chosen for */
+#define LONG (INT64_MAX >> 16) /* iterations: an item of more is many by itself */
+
+/* Of MANY items, or as many as 64 bits can say the facts of. */
+static int repeat_many(ldg_plan *p, int64_t stride, const ldg_rep *child) {
+  int e = LADING_ERR_OVERFLOW;
+  for (int64_t items = MANY; e == LADING_ERR_OVERFLOW && items > 0; items /= 2) e = ldg_rep_repeat_in(&p->many_rep, items * p->per, stride, child);
+  return e;
+}
 
 /* The step for any number of items: the outer loop of `one` goes on where an item ends, or there is one more loop. What is best for many need not be best for one. */
 static int open_many(ldg_plan *p, const ldg_rep *r, const char *force) {
   ldg_step *m = &p->many;
   ldg_nest n;
   const bool safe = p->distinct > 1 || p->one.job[LDG_UNPACK].nest.ordered;
-  const bool goes_on = safe && r->kind == LDG_REPEAT && r->n <= INT64_MAX / MANY && (__int128)r->n * r->stride == p->extent;
+  const bool goes_on = safe && r->kind == LDG_REPEAT && r->n <= LONG && (__int128)r->n * r->stride == p->extent;
   p->per = goes_on ? r->n : 1;
-  p->many_rep = (ldg_rep){ .kind = LDG_REPEAT, .n = MANY * p->per, .stride = goes_on ? r->stride : p->extent, .child = goes_on ? r->child : r, .size = r->size,
-                           .runs = MANY * ldg_min(r->runs, INT64_MAX / MANY) };
+  int e = goes_on ? repeat_many(p, r->stride, r->child) : repeat_many(p, p->extent, r);
+  if (e) return e;
   blank(m, &p->many_rep);
   m->child = goes_on ? p->one.child : r->kind == LDG_BYTES ? NULL : &p->one;
   m->thin = goes_on && p->one.thin; /* else `one` is, if there is need */
-  const int e = nest_of_step(m, &n);
+  e = nest_of_step(m, &n);
   n.any = true;
   return e ? e : both_ways(m, &n, p->distinct == 1, force && *force == '/' ? NULL : force);
 }
@@ -383,9 +391,8 @@ double ldg_plan_predict(const ldg_plan *p, int64_t count, int dir, int i, const 
 }
 
 double ldg_plan_cost(const ldg_plan *p, int64_t count, int dir, int64_t bytes) {
-  const bool many = count > 1;
-  const double whole = many ? MANY * (double)p->size : (double)p->size;
-  return bytes > 0 ? ldg_plan_step_cost(many ? &p->many : &p->one, dir) * ((double)bytes / whole) : 0;
+  const ldg_step *s = count > 1 ? &p->many : &p->one;
+  return bytes > 0 ? ldg_plan_step_cost(s, dir) * ((double)bytes / (double)s->size) : 0;
 }
 
 static void explain_strategies(const ldg_step *s, int dir, ldg_text *t) {

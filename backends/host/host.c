@@ -131,9 +131,9 @@ static void transpose_prepare(ldg_job *j) {
   transpose_dims(&j->nest, &p, &q);
   j->aux = (const void *)(uintptr_t)(p + 8 * q);
   const int64_t width = j->nest.block, read = ldg_paced_read(width, j->nest.dim[p].src), to = j->nest.dim[q].dst;
-  const int64_t groups = ldg_paced_written(width, to), stores = ldg_paced_stores(width, to, INT64_MAX) /* measured with those of long columns */, crowded = LINE / width > 8 * ldg_paced_sets(to);
+  bool stores_first;
+  const int64_t groups = ldg_paced_written(width, to), stores = ldg_paced_stores(width, to, &stores_first) /* measured with those of long columns */, crowded = LINE / width > 8 * ldg_paced_sets(to);
   const int64_t order = crowded ? LDG_PUT_TOGETHER : read && !groups && ldg_paced_sets(j->nest.dim[p].src) <= ROW_SETS ? LDG_BY_ROWS : LDG_BY_LINES;
-  const bool stores_first = ldg_model_count(LDG_MODEL_SETS_APART) != 0;
   memcpy(j->own + (stores_first ? 0 : LDG_TILE_NUMBERS), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_ORDER] = order, [LDG_NEAR_STORES] = stores }, LDG_TILE_NUMBERS * sizeof(int64_t));
   memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_FEW_WRITTEN] = groups, [LDG_ORDER] = order }, LDG_TILE_NUMBERS * sizeof(int64_t));
   const int ways = groups ? 3 : read || crowded ? 2 : 1;

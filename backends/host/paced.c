@@ -92,8 +92,8 @@ static int64_t lines_of_block(const ldg_nest *n) { return (n->block + LINE - 1) 
 static double beyond(const ldg_nest *n, int side, int64_t sets, bool drifts) { /* of the last cache, halfway into which its level is */
   return sets > 1 ? (drifts ? (double)(LINE * lines_of_block(n)) * lines_of(n, side) : reach_of(n, side)) / ldg_model_footprint(LDG_MODEL_L3) : 0;
 }
-/* Up to twice that, only calls find out (16000 blocks of 16 bytes, 2 KiB apart, packed: 81 us at once, by groups 36; Zen 4). */
-static bool is_far(double beyond) { return beyond > 2; }
+/* Up to twice that, or how many blocks there are, only calls find out (16000 blocks of 16 bytes, 2 KiB apart, packed: 81 us at once, by groups 36; Zen 4). */
+static bool is_far(const ldg_nest *n, double beyond) { return beyond > 2 && !n->any; }
 static trust trust_of(double beyond) { return beyond > 1 ? GUESSED : LIKELY; }
 /* Where columns are written, stores to a near line between blocks may do better than groups: the store queue, of some hundred, then has so many fewer lines of one set
  * on their way (8 bytes, 4096 blocks, ns each at once, by groups, and so: 512 bytes apart 2.7, 1.1, 0.85; 1 KiB 3.6, 2.3, 1.2; 2 KiB 6.9, 2.8, 1.6; 4 KiB 6.9, 5.1, 2.8; 100
@@ -104,12 +104,16 @@ static int64_t stores_of(int64_t most, int64_t blocks, int64_t lines, int64_t se
   const int64_t stores = drift || blocks > NEAR_LINES / lines ? most : most - most / 4;
   return DRIFT * stores / (DRIFT * sets + drift) - 1;
 }
-/* Below 1 a processor has too few stores on their way to need that: one store is then only worth a trial. */
+/* Below 1 a processor has too few stores on their way to need that, and groups come first. Fewer than three between lines of up to four sets are of no use to anybody, so as many are tried then (8 bytes, 1 KiB
+ * apart, ns a block at once, by groups, by one and by three: 1000 blocks 1.28, 0.98, 1.65, 1.36, 16000 3.24, 1.58, 1.85, 1.63; Zen 4; 120 blocks by two 0.70, by three 0.54; Zen 5). */
+enum { STORES_LEAST = 3 };
+static int64_t least_stores(int64_t sets) { return sets <= 4 ? STORES_LEAST : 1; }
 static int64_t column_stores(int64_t blocks, int64_t sets, int64_t drift) { return stores_of(slots_by(LDG_MODEL_STORES), blocks, 1, sets, drift); }
-int64_t ldg_paced_stores(int64_t block, int64_t stride, int64_t blocks) {
+int64_t ldg_paced_stores(int64_t block, int64_t stride, bool *first) {
   int64_t drift;
-  const int64_t sets = written_sets(block, stride, &drift);
-  return sets && meet_by(LDG_MODEL_MEET_WRITTEN) ? ldg_max(1, column_stores(blocks, sets, drift)) : 0;
+  const int64_t sets = written_sets(block, stride, &drift), stores = sets && meet_by(LDG_MODEL_MEET_WRITTEN) ? column_stores(INT64_MAX, sets, drift) : 0;
+  *first = sets_by(LDG_MODEL_SETS_APART) && stores >= 1;
+  return sets && meet_by(LDG_MODEL_MEET_WRITTEN) ? ldg_max(least_stores(sets), stores) : 0;
 }
 /* In a column; INT64_MAX: the caller says. Where its lines are from is judged by the likely number. */
 static int64_t blocks_of(const ldg_nest *n) { return n->any && n->nd == 1 ? INT64_MAX : n->dim[0].n; }
@@ -119,9 +123,12 @@ static flank by_groups(const ldg_nest *n, int side) {
   const int64_t sets = side == LDG_MODEL_READ ? sets_of(stride, few_read(n->block)) : written_sets(n->block, stride, &drift);
   const int64_t group = side == LDG_MODEL_READ ? ldg_paced_read(n->block, stride) : ldg_paced_written(n->block, stride);
   if (!group) return (flank){ 0 };
-  const int64_t stores = side == LDG_MODEL_WRITE ? column_stores(n->dim[0].n, sets, drift) : 0;
   const double far = beyond(n, side, sets, drift != 0);
-  return (flank){ .sets = sets, .group = group, .stores = side == LDG_MODEL_WRITE ? (int32_t)ldg_max(1, stores) : 0, .groups_first = stores < 1, .far = is_far(far), .trust = trust_of(far) };
+  flank f = { .sets = sets, .group = group, .far = is_far(n, far), .trust = trust_of(far) };
+  if (side == LDG_MODEL_READ) return f;
+  const int64_t stores = column_stores(n->dim[0].n, sets, drift);
+  f.stores = (int32_t)ldg_max(least_stores(sets), stores), f.groups_first = stores < 1;
+  return f;
 }
 
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
@@ -133,13 +140,13 @@ static flank kept_apart(const ldg_nest *n, int side) {
   const int64_t sets = is_more ? sets_of(stride_of(&n->dim[0], side), sets_by(LDG_MODEL_SETS_APART)) : 0;
   const int64_t idle = sets ? ldg_max(slots_by(LDG_MODEL_IDLE) / (sets * sets), 1) : 0;
   const double far = beyond(n, side, sets, false);
-  return (flank){ .sets = sets, .idle = (int32_t)idle, .far = is_far(far), .trust = trust_of(far) };
+  return (flank){ .sets = sets, .idle = (int32_t)idle, .far = is_far(n, far), .trust = trust_of(far) };
 }
 
 /* More lines than the second cache holds, which reach over more than the last one: stores wait for them one after the other. Those of 4 or 8 sets
  * wait less where a store to a near line stands between two of them (1 byte, 1 KiB apart, by a loop of its own 5.2 ns a block, with 64 slots 5.1, so 4.05; Zen 5; what
  * the library gains by it is in bench/README.md), those of fewer sets by three (8 bytes, 2 KiB apart: 20000 blocks 5.8 at once, 5.4 with 64 slots, 2.8 so; 60000 7.2, 6.9, 5.9; 4 KiB 20000 7.4, 5.4, 5.3), of others
- * those of a few bytes by 64 slots. Only calls find out, but where there are more of 4 sets than the model's last level holds, of one or two bytes (1 byte, 1 KiB apart, 2^20 of them, unpacked: 6.5 ms at once, so 5.1). */
+ * those of a few bytes by 64 slots. Only calls find out, but where there are more of 4 sets than the model's last level holds, of one or two bytes (1 byte, 1 KiB apart, 2^20 of them, unpacked: 6.5 ms at once, so 5.1), by processors with that many stores on their way (4.9 and 8.4; Zen 4). */
 enum { KNOWN_BLOCK = 2, FAR_BLOCK = 16, FAR_STRIDE = 512, FAR_IDLE = 16, FAR_STORES = 3 };
 static bool is_far_written(const ldg_nest *n) {
   const int64_t stride = n->dim[0].dst;
@@ -149,7 +156,7 @@ static bool is_far_written(const ldg_nest *n) {
 static flank far_written(const ldg_nest *n) {
   const int64_t sets = n->block <= LINE ? sets_of(n->dim[0].dst, sets_by(LDG_MODEL_SETS_APART)) : 0;
   if (!is_far_written(n) || (n->block > FAR_BLOCK && !sets)) return (flank){ 0 };
-  const bool is_known = n->block <= KNOWN_BLOCK && sets == 4 && LINE * lines_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
+  const bool is_known = n->block <= KNOWN_BLOCK && sets == 4 && column_stores(INT64_MAX, sets, 0) >= 1 && LINE * lines_of(n, LDG_MODEL_WRITE) > ldg_model_footprint(LDG_MODEL_L3);
   return (flank){ .sets = SETS_MOST, .idle = sets ? 0 : FAR_IDLE, .stores = sets >= 4 ? 1 : sets ? FAR_STORES : 0, .trust = is_known ? KNOWN : GUESSED };
 }
 
@@ -181,9 +188,9 @@ static flank flank_of(const ldg_nest *n, int side) {
   if (n->block > LINE) return by_rows(n, side);
   const flank groups = by_groups(n, side);
   flank apart = kept_apart(n, side);
-  if (side == LDG_MODEL_READ && apart.sets) apart.group = groups.group;
-  if (side == LDG_MODEL_READ) return apart.sets ? apart : groups; /* what is read gains more apart */
-  if (groups.group && groups.trust == LIKELY) return groups;
+  if (side == LDG_MODEL_READ && !apart.sets) return groups;
+  if (side == LDG_MODEL_READ) return apart.group = groups.group, apart; /* what is read gains more apart */
+  if (groups.group && (groups.trust == LIKELY || n->any)) return groups;
   const flank far = far_written(n);
   return far.sets ? far : groups.group ? groups : apart.sets ? apart : written_by_pages(n);
 }
@@ -207,7 +214,7 @@ static flank slow_flank(const ldg_nest *n, int side) { return unless_few(n, side
 
 /* Blocks in a group, of both sides; 0: none is waited for. */
 static int64_t group_of(flank r, flank w) { return r.group && w.group ? ldg_min(r.group, w.group) : r.group + w.group; }
-/* Fewer are no columns that groups, if nothing else comes before those, would gain by. */
+/* Fewer are no columns that groups would gain by, if what is read has nothing else. */
 static int64_t least_blocks(flank r, flank w) { return r.idle ? 0 : 4 * group_of(r, w); }
 
 static bool is_only_guessed(flank r, flank w) { return (!r.sets || r.trust == GUESSED) && (!w.sets || w.trust == GUESSED); }

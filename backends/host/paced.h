@@ -22,8 +22,8 @@ int64_t ldg_paced_read(int64_t block, int64_t stride);
 int64_t ldg_paced_written(int64_t block, int64_t stride);
 /* Sets of a first cache that lines so many bytes apart, which is not 0, are of: 1 to 4096; of an odd stride as many as bytes of a page. */
 int64_t ldg_paced_sets(int64_t stride);
-/* Stores to a near line between so many such blocks that are written, which may be better than to wait for them; 0: none. */
-int64_t ldg_paced_stores(int64_t block, int64_t stride, int64_t blocks);
+/* Stores to a near line for each of very many such blocks that are written, which may be better than to wait for them, and whether that comes first; 0: none. */
+int64_t ldg_paced_stores(int64_t block, int64_t stride, bool *first);
 /* `groups` and `apart` are kernels of the innermost dim of job->nest, `plain` and `late`, which may be NULL, of all of it. */
 void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain, ldg_run *late);
 
