@@ -284,7 +284,7 @@ static int64_t sets_apart(const bench_pools *p) {
 }
 
 /* What keeps blocks of a column of one set apart best, so many of that between two, the most first: of columns of some lengths that are written, or of longer ones, beyond the second cache, that
- * are read. Fewer have to be worth it. What is measured is the mean of the least times of each length, as parts of those by the first number; where `paced` refuses, that stays. */
+ * are read. Fewer have to be worth it. What is measured is the mean of the least times of each length, as parts of those by the first number; where `paced` refuses a column, that it is. */
 enum { SLOTS = 4, COLUMNS = 3 };
 static int64_t best_slots(const bench_pools *p, int side, ldg_model_name name, const int64_t slots[SLOTS]) {
   const bool reads = side == LDG_MODEL_READ;
@@ -302,7 +302,10 @@ static int64_t best_slots(const bench_pools *p, int side, ldg_model_name name, c
     for (int k = 0; k < COLUMNS; k++)
       for (int i = 0; i < SLOTS; i++) {
         const ldg_nest column = { .block = block, .nd = 1, .dim = { { longest >> (reads ? k : 2 * k), reads ? PAGE : block, reads ? block : PAGE } }, .once = true };
+        ldg_job j;
         ldg_model_use(&m[i]);
+        ldg_plan_nest(&j, &column, "paced", NULL);
+        if (strcmp(j.name, "paced")) return ldg_model_use(before), slots[0];
         ns[i][k] = fmin(ns[i][k], of_nest(p, &column, "paced"));
       }
   ldg_model_use(before);
@@ -513,7 +516,7 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   lines_to_meet(p, LDG_MODEL_WRITE, &m->number[LDG_MODEL_MEET_WRITTEN], &m->number[LDG_MODEL_SETS_WRITTEN]);
   m->number[LDG_MODEL_SETS_WHOLE] = sets_whole(p, m->number[LDG_MODEL_MEET_WRITTEN]);
   m->number[LDG_MODEL_SETS_APART] = sets_apart(p);
-  m->number[LDG_MODEL_STORES] = best_slots(p, LDG_MODEL_WRITE, LDG_MODEL_STORES, (const int64_t[SLOTS]){ 16, 8, 4, 2 });
+  m->number[LDG_MODEL_STORES] = best_slots(p, LDG_MODEL_WRITE, LDG_MODEL_STORES, (const int64_t[SLOTS]){ 24, 16, 8, 4 });
   m->number[LDG_MODEL_IDLE] = best_slots(p, LDG_MODEL_READ, LDG_MODEL_IDLE, (const int64_t[SLOTS]){ 9, 4, 2, 1 });
   m->number[LDG_MODEL_AHEAD] = lines_ahead(p);
   m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch about 100 bytes each */

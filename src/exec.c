@@ -109,8 +109,9 @@ static __attribute__((noinline)) int cut(const ldg_step *s, const ldg_way *w, co
   if (i0 == i1) return leaf(w, ldg_at(m, head), ldg_at(p, head), tail - head);
   if (head) leaf(w, ldg_at(m, head), ldg_at(p, head), s->each - head), i0++;
   if (i0 < i1) whole(s, w, mem, packed, i0, i1);
+  if (!tail) return LADING_OK;
   start(s, i1, &mem, &packed);
-  return tail ? leaf(w, mem, packed, tail) : LADING_OK;
+  return leaf(w, mem, packed, tail);
 }
 
 /* Whole iterations or entries of one length are a call that passes on what it got. */

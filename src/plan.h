@@ -44,7 +44,7 @@ typedef struct ldg_plan {
   ldg_pair pair[LDG_PAIRS];    /* of plan_pair.c, as is the next one */
   _Atomic int64_t unpaired;    /* bytes that there was no place for among them, up to some */
   ldg_step one, many;          /* one item; any number of items: a repeat whose count is the caller's */
-  ldg_rep many_rep;
+  ldg_rep many_rep;            /* what `many` runs: 64 items, or fewer where 64 bits say no more */
 } ldg_plan;
 
 /* Where stream byte `at` of a step is, at most its size: the iteration or entry, and which of its bytes. */

@@ -165,16 +165,10 @@ static bool shape_of(hot *h, ldg_shape *s) {
   return true;
 }
 
-/* Of many items, as many as were planned for. */
-static int64_t bytes_of(const ldg_step *s) {
-  int64_t all = s->size;
-  return s->rep->kind == LDG_REPEAT && ldg_mul(s->n, s->each, &all) ? INT64_MAX : all;
-}
-
 /* ns that a kernel could save for a byte: none is faster than a memcpy. Whether one is as fast is not predicted but measured, by the
  * helper: what was never asked for would never be known. */
 static double gain_of(const hot *h) {
-  const int64_t all = bytes_of(h->step);
+  const int64_t all = h->step->size;
   return (ldg_plan_step_cost(h->step, h->dir) - ldg_model_copy(all)) / (double)all;
 }
 
@@ -220,11 +214,11 @@ static bool is_kept(const char *strategy) { return !strcmp(strategy, "memcpy") |
 static bool may_pay(const ldg_step *s, int dir) {
   const ldg_rep *r = s->rep, *body = r->kind == LDG_REPEAT ? r->child : r;
   const ldg_nest *nest = &s->job[dir].nest;
-  if (s->thin || bytes_of(s) < BYTES_MIN) return false;
+  if (s->thin || s->size < BYTES_MIN) return false;
   if (is_listed(s, dir)) return true;
   if (nest->ordered || is_kept(s->job[dir].name)) return false;
   while (body->kind == LDG_REPEAT && !ldg_hot_fits(body)) body = body->child;
-  if (body->runs == 1 && bytes_of(s) < PLAIN_MIN && !ldg_jit_forced()) return false;
+  if (body->runs == 1 && s->size < PLAIN_MIN && !ldg_jit_forced()) return false;
   return ldg_hot_fits(body) && (body->runs > 1 || body->size <= BLOCK_MAX) && (body != r || r->kind != LDG_BYTES);
 }
 

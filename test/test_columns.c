@@ -202,6 +202,18 @@ START_TEST(first_calls_of_columns) {
   ck_assert_int_eq(first_of(perhaps), 3); /* the last cache may hold them or not, so that is only tried */
   ck_assert_ptr_null(ldg_paced_why_not(&perhaps));
   ck_assert_pstr_eq(ldg_paced_why_not(&far), "its lines come from memory");
+  for (int written = 0; written < 2; written++) { /* how far items reach the call says */
+    const ldg_nest any = { .block = 8, .nd = 1, .any = true, .dim = { { 20000, written ? 8 : 2048, written ? 2048 : 8 } } };
+    ck_assert_ptr_null(ldg_paced_why_not(&any));
+    ck_assert_int_eq(first_of_length(any, 1000), 3);
+  }
+  for (int sets = 1; sets <= 8; sets *= 2) /* of transposes */
+    for (int64_t stores = 4; stores <= 16; stores += 12) {
+      bool first;
+      m.number[LDG_MODEL_STORES] = stores, ldg_model_use(&m);
+      ck_assert_int_gt(ldg_paced_stores(8, 4096 / sets, &first), 0);
+      ck_assert_int_eq(first, stores == 16 || sets <= 2);
+    }
   for (int sets = 1; sets <= 8; sets *= 2) { /* by stores, where that takes more than one of a short store queue; else by groups */
     m.number[LDG_MODEL_STORES] = 4, ldg_model_use(&m);
     ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 1000, 8, 4096 / sets } } }), sets <= 2 ? 2 : 1);
@@ -465,7 +477,13 @@ START_TEST(items_that_go_on) {
     ck_assert_int_eq(many->nd, 1);
     ck_assert_int_gt(many->dim[0].n, one->dim[0].n);
     ck_assert(many->any && !one->any);
-    if (ldg_cpu_ticks()) ck_assert(p->many.job[dir].run != p->one.job[dir].run);
+    for (int k = 0; k < 2 && ldg_cpu_ticks(); k++) { /* one call cannot try; eight blocks have nothing to try */
+      ldg_nest nest = k ? *many : *one;
+      ldg_job tried, plain;
+      ldg_plan_nest(&tried, &nest, "block", NULL);
+      nest.once = true, ldg_plan_nest(&plain, &nest, "block", NULL);
+      ck_assert_int_eq(tried.run != plain.run, k);
+    }
   }
   check_moves(s, 1, &r), check_moves(s, 300, &r), check_strategies(s, 40, &r);
   sample_free(s);
@@ -493,6 +511,46 @@ START_TEST(items_that_go_on) {
 }
 END_TEST
 
+/* Items of more nodes than have steps, whose loop goes on: what is not whole is walked. */
+static int64_t kid_of(int64_t i) { return (int64_t)((uint64_t)i * 0x9E3779B97F4A7C15u >> 60) % 6; } /* no period */
+START_TEST(thin_items_that_go_on) {
+  enum { KIDS = 40000, TIMES = 3, ITEMS = 2, SPAN = 24 };
+  static int64_t ones[KIDS], at[KIDS];
+  static const lading_type *kids[KIDS];
+  const int64_t extent = (int64_t)KIDS * SPAN;
+  lading_type *kid[6], *all = NULL, *one = NULL, *many = NULL;
+  int64_t size = 0;
+  for (int k = 0; k < 6; k++) ck_assert_int_eq(lading_type_hvector(2 + k % 2, 1 + k % 3, 5 + k, lading_elem_type(LADING_BYTE), &kid[k]), LADING_OK);
+  for (int64_t i = 0; i < KIDS; i++) {
+    const int64_t k = kid_of(i);
+    ones[i] = 1, at[i] = i * SPAN + k % 3, kids[i] = kid[k], size += (2 + k % 2) * (1 + k % 3);
+  }
+  ck_assert_int_eq(lading_type_struct(KIDS, ones, at, kids, &all), LADING_OK);
+  ck_assert_int_eq(lading_type_resized(all, 0, extent, &one), LADING_OK);
+  ck_assert_int_eq(lading_type_contiguous(TIMES, one, &many), LADING_OK);
+  char *mem = malloc((size_t)(extent * TIMES * ITEMS)), *want = malloc((size_t)(size * TIMES * ITEMS)), *got = malloc((size_t)(size * TIMES * ITEMS)), *w = want;
+  for (int64_t i = 0; i < extent * TIMES * ITEMS; i++) mem[i] = (char)(i * 7 + i / 251);
+  for (int64_t t = 0; t < TIMES * ITEMS; t++)
+    for (int64_t i = 0; i < KIDS; i++)
+      for (int64_t k = kid_of(i), b = 0; b < 2 + k % 2; b++, w += 1 + k % 3) memcpy(w, mem + t * extent + at[i] + b * (5 + k), (size_t)(1 + k % 3));
+  ck_assert_int_eq(w - want, size * TIMES * ITEMS);
+  const ldg_plan *p;
+  ck_assert_int_eq(ldg_api_plan(many, &p), LADING_OK);
+  ck_assert_int_eq(p->per, TIMES);
+  ck_assert(p->one.thin && p->many.thin);
+  rng r = rng_of(59);
+  for (int i = 0; i < 12; i++) {
+    const int64_t lo = i ? rng_in(&r, 0, size * TIMES * ITEMS) : 0, hi = i ? rng_in(&r, lo, size * TIMES * ITEMS) : size * TIMES * ITEMS;
+    memset(got, 0, (size_t)(size * TIMES * ITEMS));
+    ck_assert_int_eq(lading_pack(many, ITEMS, mem, got, lo, hi), LADING_OK);
+    ck_assert_msg(memcmp(got, want + lo, (size_t)(hi - lo)) == 0, "%ld to %ld", (long)lo, (long)hi);
+  }
+  for (int k = 0; k < 6; k++) lading_type_free(kid[k]);
+  lading_type_free(all), lading_type_free(one), lading_type_free(many);
+  free(mem), free(want), free(got);
+}
+END_TEST
+
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_idle_slots, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, late_lists, lists_that_ask, columns_to_memory, items_that_go_on);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_idle_slots, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, late_lists, lists_that_ask, columns_to_memory, items_that_go_on, thin_items_that_go_on);
 }

@@ -104,8 +104,8 @@ static int64_t stores_of(int64_t most, int64_t blocks, int64_t lines, int64_t se
   const int64_t stores = drift || blocks > NEAR_LINES / lines ? most : most - most / 4;
   return DRIFT * stores / (DRIFT * sets + drift) - 1;
 }
-/* Below 1 a processor has too few stores on their way to need that, and groups come first. Fewer than three between lines of up to four sets are of no use to anybody, so as many are tried then (8 bytes, 1 KiB
- * apart, ns a block at once, by groups, by one and by three: 1000 blocks 1.28, 0.98, 1.65, 1.36, 16000 3.24, 1.58, 1.85, 1.63; Zen 4; 120 blocks by two 0.70, by three 0.54; Zen 5). */
+/* Below 1 a processor has too few stores on their way to need that, and groups come first. Of up to four sets there are three at least (8 bytes, 1 KiB
+ * apart, ns a block at once, by groups, by one and by three: 1000 blocks 1.28, 0.98, 1.65, 1.36, 16000 3.24, 1.58, 1.85, 1.63; Zen 4; 120 blocks by one 2.30, by two 0.70, by three 0.54, 4096 3.57 at once, 1.17 by two, 1.31 by three; Zen 5). */
 enum { STORES_LEAST = 3 };
 static int64_t least_stores(int64_t sets) { return sets <= 4 ? STORES_LEAST : 1; }
 static int64_t column_stores(int64_t blocks, int64_t sets, int64_t drift) { return stores_of(slots_by(LDG_MODEL_STORES), blocks, 1, sets, drift); }
@@ -171,7 +171,7 @@ static flank written_by_pages(const ldg_nest *n) {
 /* Rows of some lines that are written to at most four sets have such stores, too: as many for each line (128 B, 2 KiB apart 4.8 ns a row at once, 1.9 so; 4 KiB apart 9.3 and 2.9;
  * 256 B, 4 KiB apart 11.3 and 4.1; of eight sets nothing; 30000 from memory, 128 B, 2 KiB apart 6.8 and 6.8; Zen 5); and idle slots where they are read from two (128 B, 4 KiB apart 4.6 and 3.6). So have
  * longer ones that are whole pages apart, but not to memory, where it takes long ways to ask for many lines at once (280 B, 4 KiB apart: 32 rows 307 ns at once, 100 so; 448 B 187 and
- * 146; 512 B 158 and 167; bench/README.md has more). */
+ * 146; 512 B 158 and 167; bench/README.md has more). They have as many on Zen 4, whatever columns have (128 B, 2 KiB apart: 128 rows 432 ns at once, 258 so; 256 B, 4 KiB apart 896 and 567; 300 B 986 and 497). */
 enum { ROW_SETS = 4, ROW_IDLE = 4, ROW_MAX = 448 };
 static flank by_rows(const ldg_nest *n, int side) {
   if (n->block > ROW_MAX || !sets_by(LDG_MODEL_SETS_APART)) return (flank){ 0 };
