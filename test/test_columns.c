@@ -202,6 +202,10 @@ START_TEST(first_calls_of_columns) {
   ck_assert_int_eq(first_of(perhaps), 3); /* the last cache may hold them or not, so that is only tried */
   ck_assert_ptr_null(ldg_paced_why_not(&perhaps));
   ck_assert_pstr_eq(ldg_paced_why_not(&far), "its lines come from memory");
+  const ldg_nest drifting = { .block = 32, .nd = 1, .dim = { { 1000, -4099, 32 } } }, many_drifting = { .block = 32, .nd = 1, .dim = { { (1 << 19) / 64 + 1, 12289, 32 } } };
+  ck_assert_int_eq(first_of(drifting), 3); /* tried, while the second cache holds its lines */
+  ck_assert_ptr_null(ldg_paced_why_not(&drifting));
+  ck_assert_ptr_nonnull(ldg_paced_why_not(&many_drifting));
   for (int written = 0; written < 2; written++) { /* how far items reach the call says */
     const ldg_nest any = { .block = 8, .nd = 1, .any = true, .dim = { { 20000, written ? 8 : 2048, written ? 2048 : 8 } } };
     ck_assert_ptr_null(ldg_paced_why_not(&any));
