@@ -518,7 +518,7 @@ END_TEST
 /* Items of more nodes than have steps, whose loop goes on: what is not whole is walked. */
 static int64_t kid_of(int64_t i) { return (int64_t)((uint64_t)i * 0x9E3779B97F4A7C15u >> 60) % 6; } /* no period */
 START_TEST(thin_items_that_go_on) {
-  enum { KIDS = 40000, TIMES = 3, ITEMS = 2, SPAN = 24 };
+  enum { KIDS = 40000, TIMES = 3, ITEMS = 2, SPAN = 32 };
   static int64_t ones[KIDS], at[KIDS];
   static const lading_type *kids[KIDS];
   const int64_t extent = (int64_t)KIDS * SPAN;
