@@ -92,7 +92,7 @@ static int64_t lines_of_block(const ldg_nest *n) { return (n->block + LINE - 1) 
 static double beyond(const ldg_nest *n, int side, int64_t sets, bool drifts) { /* of the last cache, halfway into which its level is */
   return sets > 1 ? (drifts ? (double)(LINE * lines_of_block(n)) * lines_of(n, side) : reach_of(n, side)) / ldg_model_footprint(LDG_MODEL_L3) : 0;
 }
-/* Up to twice that, or how many blocks there are, only calls find out (16000 blocks of 16 bytes, 2 KiB apart, packed: 81 us at once, by groups 36; Zen 4). */
+/* Up to twice that, or how many blocks there are, only calls find out (16000 blocks of 16 bytes, 2 KiB apart, packed: 79 us at once, 45 as calls then find; Zen 4). */
 static bool is_far(const ldg_nest *n, double beyond) { return beyond > 2 && !n->any; }
 static trust trust_of(double beyond) { return beyond > 1 ? GUESSED : LIKELY; }
 /* Where columns are written, stores to a near line between blocks may do better than groups: the store queue, of some hundred, then has so many fewer lines of one set
@@ -141,7 +141,7 @@ static flank by_groups(const ldg_nest *n, int side) {
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
  * lines that are on their way drive each other out of that one, too: then they should be few at any time, which takes no wait, but only some slots in
  * which nothing is done, the more the fewer sets there are (8 bytes, 1024 blocks 2 KiB apart: 1.65 ns a block, by 8 slots 1.1; 4 KiB apart by groups 2.5, by 36 slots 2.25, 8192 of them 4.1 and 3.1;
- * Zen 5). Where groups may gain as well, both are tried (1024 blocks 4 KiB apart by 16 slots 2.3, by groups of 8 2.5, 4096 of them 3.4 and 3.9; Zen 4). */
+ * Zen 5). Where groups may gain as well, both are tried (1000 blocks 4 KiB apart by 8 slots 2.3, by groups of 8 2.5, 4000 of them 3.4 and 3.9; Zen 4). */
 static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LINE && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   int64_t drift = 0;
@@ -179,7 +179,7 @@ static flank written_by_pages(const ldg_nest *n) {
 /* Rows of some lines that are written to at most four sets have such stores, too: as many for each line (128 B, 2 KiB apart 4.8 ns a row at once, 1.9 so; 4 KiB apart 9.3 and 2.9;
  * 256 B, 4 KiB apart 11.3 and 4.1; of eight sets nothing; 30000 from memory, 128 B, 2 KiB apart 6.8 and 6.8; Zen 5); and idle slots where they are read from two (128 B, 4 KiB apart 4.6 and 3.6). So have
  * longer ones that are whole pages apart, but not to memory, where it takes long ways to ask for many lines at once (280 B, 4 KiB apart: 32 rows 307 ns at once, 100 so; 448 B 187 and
- * 146; 512 B 158 and 167; bench/README.md has more). They have as many on Zen 4, whatever columns have (128 B, 2 KiB apart: 128 rows 432 ns at once, 258 so; 256 B, 4 KiB apart 896 and 567; 300 B 986 and 497). */
+ * 146; 512 B 158 and 167; bench/README.md has more). They have as many on Zen 4, whatever columns have (128 B, 2 KiB apart: 128 rows 432 ns at once, 258 so; 256 B, 4 KiB apart 896 and 567; 100 of 300 B 986 and 497). */
 enum { ROW_SETS = 4, ROW_IDLE = 4, ROW_MAX = 448 };
 static flank by_rows(const ldg_nest *n, int side) {
   if (n->block > ROW_MAX || !sets_by(LDG_MODEL_SETS_APART)) return (flank){ 0 };
