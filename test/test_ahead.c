@@ -12,6 +12,7 @@
 /* Blocks that have lines of their own, strided in up to three dims and listed, short and long; asked for ahead from the first call on, or
  * when that turns out to be faster. */
 START_TEST(lines_asked_for) {
+  ONE_THREAD_ONLY();
   rng r = rng_of(47);
   ldg_model m = ldg_model_builtin();
   int ahead = 0;

@@ -514,6 +514,7 @@ static bool says_after(int64_t i, int calls, const char *what) {
 
 /* Half of the table is kept for what moves much. */
 START_TEST(shapes_that_move_little_leave_room) {
+  ONE_THREAD_ONLY();
   enum { FIRST = 128, FEW = 30, MANY = 100000 };
   char *cache = own_cache(NO_HELPER);
   ldg_model m = ldg_model_builtin(); /* of a machine on which kernels could gain much */

@@ -340,6 +340,7 @@ static void free_shapes(lading_type **t) {
 
 /* Every history of so many actions with two types. */
 START_TEST(all_short_histories) {
+  ONE_THREAD_ONLY();
   const int length = TEST_ASAN ? 4 : 5;
   lading_type *t[TYPES];
   int64_t histories = 1, accepted = 0, needs = 0;
@@ -362,6 +363,7 @@ START_TEST(all_short_histories) {
 END_TEST
 
 START_TEST(long_random_histories) {
+  ONE_THREAD_ONLY();
   rng r = rng_of(82);
   lading_type *t[TYPES];
   int64_t accepted = 0, needs = 0, evictions = 0;
