@@ -183,6 +183,11 @@ static int first_of_length(ldg_nest n, int64_t iterations) {
   return ran;
 }
 static int first_of(ldg_nest n) { return first_of_length(n, n.dim[n.nd - 1].n); }
+static ldg_paced numbers_of(ldg_nest n) {
+  ldg_job j = { .nest = n };
+  ldg_paced_prepare(&j, groups_kernel, apart_kernel, whole_kernel, NULL);
+  return *LDG_PACED(&j);
+}
 START_TEST(first_calls_of_columns) {
   const int64_t many = 1 << 17;
   ldg_model m = ldg_model_builtin();
@@ -202,10 +207,21 @@ START_TEST(first_calls_of_columns) {
   ck_assert_int_eq(first_of(perhaps), 3); /* the last cache may hold them or not, so that is only tried */
   ck_assert_ptr_null(ldg_paced_why_not(&perhaps));
   ck_assert_pstr_eq(ldg_paced_why_not(&far), "its lines come from memory");
-  const ldg_nest drifting = { .block = 32, .nd = 1, .dim = { { 1000, -4099, 32 } } }, many_drifting = { .block = 32, .nd = 1, .dim = { { (1 << 19) / 64 + 1, 12289, 32 } } };
-  ck_assert_int_eq(first_of(drifting), 3); /* tried, while the second cache holds its lines */
+  const ldg_nest drifting = { .block = 32, .nd = 1, .dim = { { 1000, -4099, 32 } } }, most = { .block = 33, .nd = 1, .dim = { { (1 << 19) / 96, 12289, 33 } } }, more = { .block = 33, .nd = 1, .dim = { { (1 << 19) / 96 + 1, 12289, 33 } } },
+    apart = { .block = 8, .nd = 1, .dim = { { 6000, 6145, 8 } } };
+  ck_assert_int_eq(first_of(drifting), 3); /* tried, while the second cache holds its lines: 96 bytes for each 33, in the mean */
+  ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 200, 2049, 8 } } }), 3); /* within that, by groups alone */
   ck_assert_ptr_null(ldg_paced_why_not(&drifting));
-  ck_assert_ptr_nonnull(ldg_paced_why_not(&many_drifting));
+  ck_assert_ptr_null(ldg_paced_why_not(&most));
+  ck_assert_ptr_nonnull(ldg_paced_why_not(&more));
+  ck_assert_ptr_null(ldg_paced_why_not(&apart)); /* it reaches over twice the last cache, of all whose places it has some */
+  ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 2000, 4099, 4096 } } }), 2); /* a guess about what is read leaves what is sure of what is written as it is: by stores, */
+  ck_assert_int_eq(numbers_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 2000, 4099, 4096 } } }).idle, 0); /* without slots */
+  ck_assert_int_gt(numbers_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { 2000, 4099, 8 } } }).idle, 0);
+  m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 0, ldg_model_use(&m);
+  const ldg_paced by_pages = numbers_of((ldg_nest){ .block = 40, .nd = 1, .dim = { { 1000, 40, 12289 } } }); /* what is written and drifts has a store, not slots */
+  ck_assert(by_pages.stores == 1 && by_pages.idle == 0);
+  m.number[LDG_MODEL_SETS_WRITTEN] = 8, ldg_model_use(&m);
   for (int written = 0; written < 2; written++) { /* how far items reach the call says */
     const ldg_nest any = { .block = 8, .nd = 1, .any = true, .dim = { { 20000, written ? 8 : 2048, written ? 2048 : 8 } } };
     ck_assert_ptr_null(ldg_paced_why_not(&any));

@@ -47,7 +47,7 @@ static int64_t sets_of(int64_t stride, int64_t few) {
   const int64_t sets = ldg_paced_sets(stride);
   return stride == 0 || sets > few ? 0 : sets;
 }
-/* Lines that are written a few bytes more or less than a power of two apart stay in few sets, too, for as many blocks as matter, of sixteen a set: up to 3 bytes, of two sets 2, of four 1. */
+/* Lines that are a few bytes more or less than a power of two apart stay in few sets, too, for as many blocks as matter, of sixteen a set: up to 3 bytes, of two sets 2, of four 1. */
 enum { DRIFT = 4 };
 static int64_t without_drift(int64_t stride, int64_t *drift) {
   for (int64_t sets = 1; sets <= DRIFT; sets *= 2) {
@@ -61,10 +61,12 @@ static int64_t without_drift(int64_t stride, int64_t *drift) {
   return stride;
 }
 static int64_t written_sets(int64_t block, int64_t stride, int64_t *drift) { return sets_of(without_drift(stride, drift), few_written(block)); }
-int64_t ldg_paced_read(int64_t block, int64_t stride) { return sets_of(stride, few_read(block)) * meet_by(LDG_MODEL_MEET); }
+static int64_t group_read(int64_t sets) { return sets * meet_by(LDG_MODEL_MEET); }
+static int64_t group_written(int64_t sets) { return sets * meet_by(LDG_MODEL_MEET_WRITTEN); }
+int64_t ldg_paced_read(int64_t block, int64_t stride) { return group_read(sets_of(stride, few_read(block))); }
 int64_t ldg_paced_written(int64_t block, int64_t stride) {
   int64_t drift;
-  return written_sets(block, stride, &drift) * meet_by(LDG_MODEL_MEET_WRITTEN);
+  return group_written(written_sets(block, stride, &drift));
 }
 
 /* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; between blocks LDG_IDLE so many times, and stores to a
@@ -89,8 +91,10 @@ static double lines_of(const ldg_nest *n, int side) {
   return lines;
 }
 static int64_t lines_of_block(const ldg_nest *n) { return (n->block + LINE - 1) / LINE; }
+/* Of blocks that begin anywhere in a line, in the mean. */
+static double bytes_of_lines(const ldg_nest *n, int side) { return ((double)n->block + LINE - 1) * lines_of(n, side); }
 static double beyond(const ldg_nest *n, int side, int64_t sets, bool drifts) { /* of the last cache, halfway into which its level is */
-  return sets > 1 ? (drifts ? (double)(LINE * lines_of_block(n)) * lines_of(n, side) : reach_of(n, side)) / ldg_model_footprint(LDG_MODEL_L3) : 0;
+  return sets > 1 ? (drifts ? bytes_of_lines(n, side) : reach_of(n, side)) / ldg_model_footprint(LDG_MODEL_L3) : 0;
 }
 /* Up to twice that, or how many blocks there are, only calls find out (16000 blocks of 16 bytes, 2 KiB apart, packed: 79 us at once, 45 as calls then find; Zen 4). */
 static bool is_far(const ldg_nest *n, double beyond) { return beyond > 2 && !n->any; }
@@ -117,18 +121,17 @@ int64_t ldg_paced_stores(int64_t block, int64_t stride, bool *first) {
 }
 /* In a column; INT64_MAX: the caller says. Where its lines are from is judged by the likely number. */
 static int64_t blocks_of(const ldg_nest *n) { return n->any && n->nd == 1 ? INT64_MAX : n->dim[0].n; }
-/* What is read and drifts is tried where the second cache holds its lines, from where on lines are better asked for (1000 blocks of 33 bytes, 12289 bytes apart, packed 4.2 us at once, 3.0 by groups, 16000 of them
- * 97 by groups, 79 and those asked for; Zen 4). */
-static int64_t sets_along(const ldg_nest *n, int side, int64_t few, int64_t *drift) {
-  const int64_t sets = sets_of(without_drift(stride_of(&n->dim[0], side), drift), few);
-  const bool many = side == LDG_MODEL_READ && *drift && (double)(LINE * lines_of_block(n)) * lines_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
-  return many ? 0 : sets;
+/* What is read and drifts is tried where the second cache holds its lines (blocks of 33 bytes, 12289 bytes apart, packed: 1000 of them 4.2 us at once, 3.0 by groups; 16000 lost,
+ * 79 us and 97; measured on Zen 4 alone). */
+static int64_t read_sets(const ldg_nest *n, int64_t few, int64_t *drift) {
+  const int64_t sets = sets_of(without_drift(n->dim[0].src, drift), few);
+  return *drift && bytes_of_lines(n, LDG_MODEL_READ) > ldg_model_footprint(LDG_MODEL_L2) ? 0 : sets;
 }
 static flank by_groups(const ldg_nest *n, int side) {
   const bool reads = side == LDG_MODEL_READ;
   int64_t drift;
-  const int64_t sets = sets_along(n, side, reads ? few_read(n->block) : few_written(n->block), &drift);
-  const int64_t group = sets * meet_by(reads ? LDG_MODEL_MEET : LDG_MODEL_MEET_WRITTEN);
+  const int64_t sets = reads ? read_sets(n, few_read(n->block), &drift) : written_sets(n->block, n->dim[0].dst, &drift);
+  const int64_t group = reads ? group_read(sets) : group_written(sets);
   if (!group) return (flank){ 0 };
   const double far = beyond(n, side, sets, drift != 0);
   flank f = { .sets = sets, .group = group, .far = is_far(n, far), .trust = reads && drift ? GUESSED : trust_of(far) };
@@ -141,11 +144,12 @@ static flank by_groups(const ldg_nest *n, int side) {
 /* A group that is waited for keeps lines of one set from driving each other out. Where a column is more than the second cache has room for in few sets,
  * lines that are on their way drive each other out of that one, too: then they should be few at any time, which takes no wait, but only some slots in
  * which nothing is done, the more the fewer sets there are (8 bytes, 1024 blocks 2 KiB apart: 1.65 ns a block, by 8 slots 1.1; 4 KiB apart by groups 2.5, by 36 slots 2.25, 8192 of them 4.1 and 3.1;
- * Zen 5). Where groups may gain as well, both are tried (1000 blocks 4 KiB apart by 8 slots 2.3, by groups of 8 2.5, 4000 of them 3.4 and 3.9; Zen 4). */
+ * Zen 5). Where groups may gain as well, both are tried (1000 blocks 4 KiB apart by 4 slots 2.35, by groups of 8 2.5; Zen 4). What is written and
+ * drifts rather has stores. */
 static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LINE && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   int64_t drift = 0;
-  const int64_t sets = is_more ? sets_along(n, side, sets_by(LDG_MODEL_SETS_APART), &drift) : 0;
+  const int64_t few = is_more ? sets_by(LDG_MODEL_SETS_APART) : 0, sets = side == LDG_MODEL_READ ? read_sets(n, few, &drift) : sets_of(n->dim[0].dst, few);
   const int64_t idle = sets ? ldg_max(slots_by(LDG_MODEL_IDLE) / (sets * sets), 1) : 0;
   const double far = beyond(n, side, sets, drift != 0);
   return (flank){ .sets = sets, .idle = (int32_t)idle, .far = is_far(n, far), .trust = drift ? GUESSED : trust_of(far) };
@@ -265,9 +269,10 @@ static int64_t few_blocks(const ldg_nest *n, flank r, flank w) {
   return ldg_max(few, least_blocks(r, w) - 1);
 }
 
-/* By groups if what is read is by nothing else, else as this machine likes it; the other of both is worth a trial. */
+/* By groups if what is read is by nothing else, else as this machine likes it; the other of both is worth a trial. A guess about what is read does not change what is likely for what is written. */
 void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain, ldg_run *late) {
-  const flank r = slow_flank(&j->nest, LDG_MODEL_READ), w = slow_flank(&j->nest, LDG_MODEL_WRITE);
+  const flank w = slow_flank(&j->nest, LDG_MODEL_WRITE), any = slow_flank(&j->nest, LDG_MODEL_READ);
+  const flank r = any.trust == GUESSED && w.sets && w.trust != GUESSED ? (flank){ 0 } : any;
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
   const bool in_groups = group && !r.idle && (r.group || w.groups_first || !sets_by(LDG_MODEL_SETS_APART)), either = group && (r.idle || w.stores);
   *(paced *)(void *)j->own = (paced){

@@ -17,7 +17,7 @@ enum { LDG_BY_LINES, LDG_PUT_TOGETHER, LDG_BY_ROWS };
 /* In words why lines do not meet; else NULL. */
 const char *ldg_paced_why_not(const ldg_nest *n);
 double ldg_paced_share(const ldg_nest *n); /* of what the plain kernel takes */
-/* Blocks that may be on their way at once, where the lines of a side with that stride meet; 0: any number. */
+/* For transposes: blocks that may be on their way at once, where the lines of a side with that stride meet (of what is read without drift); 0: any number. */
 int64_t ldg_paced_read(int64_t block, int64_t stride);
 int64_t ldg_paced_written(int64_t block, int64_t stride);
 /* Sets of a first cache that lines so many bytes apart, which is not 0, are of: 1 to 4096; of an odd stride as many as bytes of a page. */
