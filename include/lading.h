@@ -10,8 +10,8 @@
  *    nothing leaks. No input makes the library abort; only memory that is not there can fault.
  *  - Every function may be called from any thread at any time. A type never changes after its creation; a count of
  *    references keeps it alive, and requests under way hold their own. After fork() the child may go on.
- *  - There is no init and no finalize. Buffers may be NULL where no byte is touched; a NULL base with absolute
- *    displacements is fine, as with MPI_BOTTOM.
+ *  - There is no init and no finalize. Buffers may be NULL where no byte is touched; packed bytes at NULL are LADING_ERR_ARG
+ *    otherwise. As the memory of a type NULL is fine with absolute displacements, as with MPI_BOTTOM.
  *  - Types nest at most LADING_DEPTH_MAX levels deep (LADING_ERR_DEPTH), and a type written out as a tree has at most
  *    2^22 nodes, index entries not counted (LADING_ERR_OVERFLOW).
  */
@@ -21,13 +21,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
+#if defined(LADING_API) /* as who builds it says: empty, where a library of its own has lading in it and exports nothing of it */
+#elif defined(__GNUC__)
 #define LADING_API __attribute__((visibility("default")))
 #else
 #define LADING_API

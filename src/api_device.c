@@ -46,6 +46,7 @@ int ldg_api_work(const lading_work *w, ldg_work *out) {
   if (!e && w->kind == LADING_WORK_PACK) out->side[LDG_DST] = ldg_queue_packed(ldg_at(w->dst, -w->lo), w->hi);
   else if (!e) e = ldg_api_side(w->dst_type, w->dst_count, w->dst, &out->plan[LDG_DST], &out->side[LDG_DST]);
   if (!e) e = range(w, out);
+  if (!e && w->lo < w->hi && ((w->kind == LADING_WORK_UNPACK && !w->src) || (w->kind == LADING_WORK_PACK && !w->dst))) e = LADING_ERR_ARG;
   if (!e && w->op != LADING_REPLACE) e = elements(w, &out->reduction.sig);
   return e;
 }

@@ -25,6 +25,7 @@ static int move_external(const lading_type *t, int64_t count, int dir, const voi
   if (!e) e = ldg_api_side(t, count, mem, NULL, &s);
   if (e) return e;
   if (lo < 0 || lo > hi || hi > bytes) return LADING_ERR_RANGE;
+  if (!packed && lo < hi) return LADING_ERR_ARG;
   return ldg_exec_external(&s, all, dir, packed, lo, hi);
 }
 

@@ -13,7 +13,7 @@ static __attribute__((noinline)) int move_first(const lading_type *t, int64_t co
   if (!e) e = ldg_api_fits(p, count);
   if (e) return e;
   if (lo < 0 || lo > hi || hi > count * p->size) return LADING_ERR_RANGE;
-  return ldg_exec(p, count, dir, mem, packed, lo, hi);
+  return packed || lo == hi ? ldg_exec(p, count, dir, mem, packed, lo, hi) : LADING_ERR_ARG;
 }
 
 /* A whole message of a committed type, of one item, and of some where there is no more to think about. */
@@ -38,8 +38,8 @@ INLINE int run(const ldg_job *j, int dir, const char *at, const void *packed, in
  * cache. So this one ends with a call, rather than after one, and is there for each direction. */
 INLINE int move_more(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
-  if (p && is_many(p, count, dir, lo, hi)) return run(&p->many.job[dir], dir, ldg_at(mem, p->at), packed, count * p->per);
-  if (!p || count < 0 || count > p->easy[LDG_PACK]) return move_first(t, count, dir, mem, packed, lo, hi);
+  if (p && packed && is_many(p, count, dir, lo, hi)) return run(&p->many.job[dir], dir, ldg_at(mem, p->at), packed, count * p->per);
+  if (!p || !packed || count < 0 || count > p->easy[LDG_PACK]) return move_first(t, count, dir, mem, packed, lo, hi);
   if (lo < 0 || lo > hi || hi > count * p->size) return LADING_ERR_RANGE;
   return ldg_exec(p, count, dir, mem, packed, lo, hi);
 }
@@ -53,7 +53,7 @@ static __attribute__((noinline)) int unpack_more(const lading_type *t, int64_t c
 /* One item: nothing to multiply, no register to save, and one jump, which is not taken. What an empty item has runs for nothing. */
 INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
-  if (__builtin_expect(p && is_one(p, count, lo, hi), 1)) return run(&p->one.job[dir], dir, ldg_at(mem, p->at), packed, p->one.n);
+  if (__builtin_expect(p && packed && is_one(p, count, lo, hi), 1)) return run(&p->one.job[dir], dir, ldg_at(mem, p->at), packed, p->one.n);
   return dir == LDG_PACK ? pack_more(t, count, mem, packed, lo, hi) : unpack_more(t, count, mem, packed, lo, hi);
 }
 

@@ -34,6 +34,7 @@ static int move_op(const lading_type *t, int64_t count, int dir, const void *mem
   if (!valid_op(op)) return LADING_ERR_ARG;
   int e = ldg_api_side(t, count, mem, &p, &s);
   if (!e) e = ldg_api_elements(t, count, op, lo, hi, &r.sig);
+  if (!e && !packed && lo < hi) e = LADING_ERR_ARG;
   if (e) return e;
   if (lo < hi) ldg_exec_op(p, count, dir, &r, mem, packed, lo, hi);
   return LADING_OK;
@@ -50,7 +51,7 @@ static inline const ldg_op *run_op(const lading_type *t, int64_t count, int64_t 
 
 int lading_pack_op(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi, lading_op op) {
   if (op == LADING_REPLACE) return lading_pack(type, count, mem, packed, lo, hi);
-  const ldg_op *k = run_op(type, count, lo, hi, op);
+  const ldg_op *k = packed ? run_op(type, count, lo, hi, op) : NULL;
   if (!k) return move_op(type, count, LDG_PACK, mem, packed, lo, hi, op);
   k->dense(ldg_at(mem, type->rep->first + lo), packed, (hi - lo) / k->size);
   return LADING_OK;
@@ -58,7 +59,7 @@ int lading_pack_op(const lading_type *type, int64_t count, const void *mem, void
 
 int lading_unpack_op(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
   if (op == LADING_REPLACE) return lading_unpack(type, count, mem, packed, lo, hi);
-  const ldg_op *k = run_op(type, count, lo, hi, op);
+  const ldg_op *k = packed ? run_op(type, count, lo, hi, op) : NULL;
   if (!k) return move_op(type, count, LDG_UNPACK, mem, packed, lo, hi, op);
   k->dense(packed, ldg_at(mem, type->rep->first + lo), (hi - lo) / k->size);
   return LADING_OK;

@@ -78,6 +78,7 @@ int64_t lading_explain(const lading_type *type, int64_t count, char *buf, int64_
   rules(&t, &trace);
   tree(&t, "canonical", p->layout->rep);
   facts(&t, &info, count, &id);
+  ldg_option_print(&t);
   ldg_plan_explain(p, &t);
   ldg_queue_explain(p, count, &t);
   return t.len;

@@ -47,6 +47,7 @@ static int move_threads(const lading_type *t, int64_t count, int dir, const void
   if (e) return e;
   if (ldg_mul(count, p->size, &size) || ldg_mul(count, p->extent, &span)) return LADING_ERR_OVERFLOW;
   if (lo < 0 || lo > hi || hi > size) return LADING_ERR_RANGE;
+  if (!packed && lo < hi) return LADING_ERR_ARG;
   move m = { p, count, dir, mem, packed, lo, one_part(hi - lo) };
   if (pf && ways > 1 && lo < hi && !(dir == LDG_UNPACK && keeps_order(p, count)))
     m.cut = cut_into(hi - lo, ways, ldg_plan_cost(p, count, dir, hi - lo), (uintptr_t)packed);

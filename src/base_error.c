@@ -13,6 +13,9 @@ const char *lading_strerror(int code) {
   case LADING_ERR_DEVICE: return "a device or its driver failed";
   case LADING_ERR_SYSTEM: return "a system call failed";
   case LADING_ERR_DEPTH: return "nested deeper than the limit on levels";
+  case LADING_NEED_LAYOUT: return "no error: the layout is asked for first, by the bytes of the reply";
+  case LADING_BATCH_FULL: return "no error, but not taken: the batch is full; flush or wait, then add again";
+  case LADING_NOT_MAPPED: return "no error: none of the mapped ranges holds these bytes";
   default: return "an unknown error code";
   }
 }

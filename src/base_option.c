@@ -48,8 +48,8 @@ const char *ldg_option_get(ldg_option o) {
 }
 
 void ldg_option_print(ldg_text *t) {
-  for (int o = 0; o < LDG_OPT_MAX; o++) {
+  for (int o = 0; o < LDG_OPT_CACHE_HOME; o++) {
     const char *v = ldg_option_get((ldg_option)o);
-    ldg_text_add(t, "%s = %s  (%s)\n", table[o].name, v ? v : "unset", table[o].says);
+    if (v) ldg_text_add(t, "%-10s %s=%s  (%s)\n", "setting", table[o].name, v, table[o].says);
   }
 }

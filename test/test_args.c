@@ -162,6 +162,19 @@ START_TEST(ranges_out_of_bounds) {
   ck_assert_int_eq(lading_unpack(t, -1, mem, packed, 0, 0), LADING_ERR_ARG);
   ck_assert_int_eq(lading_copy(t, -1, mem, t, 1, to, 0, 0), LADING_ERR_ARG);
   ck_assert_int_eq(lading_copy(t, 1, mem, t, -1, to, 0, 0), LADING_ERR_ARG);
+  for (int64_t n = 1; n <= 2; n++) { /* of packed bytes at NULL there can only be none */
+    ck_assert_int_eq(lading_pack(t, n, mem, NULL, 0, 4 * n), LADING_ERR_ARG);
+    ck_assert_int_eq(lading_pack(t, n, mem, NULL, 1, 2), LADING_ERR_ARG);
+    ck_assert_int_eq(lading_unpack(t, n, mem, NULL, 0, 4 * n), LADING_ERR_ARG);
+    ck_assert_int_eq(lading_pack(t, n, mem, NULL, 3, 3), LADING_OK);
+    ck_assert_int_eq(lading_pack_op(t, n, mem, NULL, 0, 4 * n, LADING_SUM), LADING_ERR_ARG);
+    ck_assert_int_eq(lading_unpack_op(t, n, mem, NULL, 0, 4 * n, LADING_SUM), LADING_ERR_ARG);
+    ck_assert_int_eq(lading_unpack_op(t, n, mem, NULL, 0, 4 * n, LADING_REPLACE), LADING_ERR_ARG);
+    ck_assert_int_eq(lading_pack_external32(t, n, mem, NULL, 0, 4 * n), LADING_ERR_ARG);
+    ck_assert_int_eq(lading_unpack_external32(t, n, mem, NULL, 0, 4 * n), LADING_ERR_ARG);
+    ck_assert_int_eq(lading_pack_threads(t, n, mem, NULL, 0, 4 * n, NULL, NULL, 1), LADING_ERR_ARG);
+    ck_assert_int_eq(lading_unpack_threads(t, n, mem, NULL, 0, 4 * n, NULL, NULL, 1), LADING_ERR_ARG);
+  }
   ck_assert_int_eq(lading_pack(NULL, 1, mem, packed, 0, 0), LADING_ERR_ARG);
   ck_assert_int_eq(lading_unpack(NULL, 1, mem, packed, 0, 0), LADING_ERR_ARG);
   ck_assert_int_eq(lading_copy(NULL, 1, mem, t, 1, to, 0, 0), LADING_ERR_ARG);
@@ -220,6 +233,7 @@ START_TEST(error_texts) {
     ck_assert_int_gt((int64_t)strlen(lading_strerror(code)), 1);
   }
   ck_assert_ptr_nonnull(lading_strerror(INT32_MIN));
+  for (int state = LADING_NEED_LAYOUT; state <= LADING_NOT_MAPPED; state++) ck_assert_str_ne(lading_strerror(state), lading_strerror(INT32_MIN));
   for (int a = -9; a <= 0; a++)
     for (int b = a + 1; b <= 0; b++) ck_assert_str_ne(lading_strerror(a), lading_strerror(b));
 }

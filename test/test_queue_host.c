@@ -119,6 +119,10 @@ START_TEST(arguments_of_works) {
   REFUSED(lading_enqueue(q, &w, &r));
   w = good, w.src_mem.kind = (lading_memkind)9;
   REFUSED(lading_enqueue(q, &w, &r));
+  w = good, w.dst = NULL;
+  REFUSED(lading_enqueue(q, &w, &r));
+  w = good, w.kind = LADING_WORK_UNPACK, w.dst_type = t, w.dst_count = 2, w.dst = b, w.src = NULL;
+  REFUSED(lading_enqueue(q, &w, &r));
   w = good, w.hi = 9;
   ck_assert_int_eq(lading_enqueue(q, &w, &r), LADING_ERR_RANGE);
   w = good, w.lo = -1;
