@@ -2,6 +2,7 @@
 # Installs a build into a scratch folder and uses it as others would: through pkg-config, shared and static, and as a Meson
 # subproject, both ways.    install_check.sh SOURCE BUILD
 set -eu
+[ $# = 2 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
 source=$1 build=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -29,7 +30,7 @@ needs=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -E 
 [ -z "$needs" ] || fail "liblading.so needs $needs"
 
 pc_flags() {
-  PKG_CONFIG_PATH=$(dirname "$pc") PKG_CONFIG_SYSROOT_DIR=$scratch/root pkg-config "$@" lading
+  PKG_CONFIG_LIBDIR=$(dirname "$pc") PKG_CONFIG_SYSROOT_DIR=$scratch/root pkg-config "$@" lading # which finds no other library's
 }
 # shellcheck disable=SC2046 # flags are words
 {
@@ -40,6 +41,19 @@ LD_LIBRARY_PATH=$(dirname "$lib") "$scratch/shared"
 "$scratch/static"
 if readelf -d "$scratch/static" | grep -q liblading; then fail "the static example needs the shared library"; fi
 say "pkg-config: ok, shared $(wc -c < "$lib") bytes, static $(wc -c < "$static") bytes"
+
+# A plugin with all of it inside, which exports nothing of it, and may be closed at any time.
+helper=$build/backends/gccjit/helper/lading-jit
+# shellcheck disable=SC2046 # flags are words
+{
+  $cc -O1 -shared -fPIC -o "$scratch/plugin.so" "$source/test/plugin.c" $(pc_flags --cflags) "$static" -Wl,--exclude-libs,liblading.a -pthread
+  $cc -O1 -DHOST -o "$scratch/host" "$source/test/plugin.c" -ldl
+}
+if nm -D --defined-only "$scratch/plugin.so" | grep -q lading_; then fail "the plugin exports functions of lading"; fi
+mkdir -m 700 "$scratch/kernels"
+[ -x "$helper" ] || helper=off
+LADING_JIT=$helper LADING_CACHE=$scratch/kernels "$scratch/host" "$scratch/plugin.so" || fail "a plugin that is closed ends its program"
+say "plugin: ok"
 
 # libyaksa, where it was built: alone under its prefix, by the name that an MPI was linked with, needing nothing of ours.
 yaksa_pc=$(find "$scratch/root" -name yaksa.pc)

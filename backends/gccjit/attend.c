@@ -6,6 +6,7 @@
 #include "slot.h"
 #include "spawn.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -182,11 +183,18 @@ static void read_options(void) {
   for (int o = 0; o < LDG_OPT_MAX; o++) ldg_option_get((ldg_option)o);
 }
 
+/* The attendant's code stays where it is, also where lading is in a plugin that is closed; of a program there is no such handle, and no need. */
+static void stay(void) {
+  Dl_info me;
+  void *self = dladdr((const void *)(uintptr_t)attend, &me) ? dlopen(me.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
+  if (self) dlclose(self);
+}
+
 static bool start(void) {
   pthread_attr_t attr;
   pthread_t thread;
   sigset_t all, before;
-  read_options();
+  read_options(), stay();
   if (!(environment = ldg_spawn_environment())) return false;
   bool good = !pthread_attr_init(&attr);
   if (good) {

@@ -355,6 +355,7 @@ static void settle_down(const char *mode) {
 
 int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "";
+  if (!strcmp(mode, "--help")) return fputs(usage, stdout), 0;
   argc -= 2, argv += 2;
   settle_down(mode);
   if (argc > 0 && !strcmp(argv[0], "--")) argc--, argv++;
