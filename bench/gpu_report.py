@@ -156,6 +156,8 @@ def print_file(name, rows):
 
 
 def main():
+    if len(sys.argv) != 2 or not pathlib.Path(sys.argv[1]).is_dir():
+        sys.exit(__doc__)
     results = Results(pathlib.Path(sys.argv[1]))
     print_claims(results)
     for name, rows in results.files.items():

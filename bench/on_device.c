@@ -3,7 +3,9 @@
 #include "floor.h"
 #include "place.h"
 #include <stdio.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define COLD ((int64_t)256 << 20)       /* bytes touched between two uses: several times a device's cache */
 #define BUDGET ((int64_t)8 << 30)       /* of device memory, all copies */
@@ -56,6 +58,13 @@ static bool begin(device *on) {
   return driver_enter(d, 0) == 0 && d->device_name(on->name, sizeof on->name, 0) == 0 && d->stream(&on->stream, 1) == 0 &&
          d->event(&on->event[0], 0) == 0 && d->event(&on->event[1], 0) == 0 && load_hand(on) &&
          lading_queue_wrap(on->backend, on->stream, &on->queue) == LADING_OK;
+}
+
+bool device_is_there(const char *backend) {
+  const pid_t pid = fork();
+  int status = 1;
+  if (pid == 0) _exit(driver_open(backend) == NULL);
+  return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
 device *device_open(const char *backend, device_where where, char *why, size_t cap) {

@@ -22,6 +22,7 @@ typedef struct device_row {
 } device_row;
 
 typedef struct device device;
+bool device_is_there(const char *backend); /* asked in a process of its own, since those that fork open no driver before */
 device *device_open(const char *backend, device_where where, char *why, size_t cap); /* NULL: a message */
 void device_close(device *d);
 bool device_measure(device *d, const problem *p, const measure_options *o, device_row *row, char *why, size_t cap);

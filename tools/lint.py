@@ -135,9 +135,10 @@ def check_text(path, text):
 
 
 def sources(root):
+    builds = {p.parent for p in root.glob("*/meson-private")}
     for p in sorted(root.rglob("*")):
         path = p.relative_to(root).as_posix()
-        if p.is_file() and p.suffix in TEXT and not re.match(r"(build[^/]*|subprojects|\.git)/", path):
+        if p.is_file() and p.suffix in TEXT and not re.match(r"(build[^/]*|subprojects|\.git)/", path) and not builds.intersection(p.parents):
             yield path, p.read_text(errors="replace")
 
 

@@ -260,6 +260,8 @@ def main():
             sys.exit(f"usage: make_suites.py {sys.argv[1]} SEED FOLDER")
         nobodys[sys.argv[1]](int(sys.argv[2])).write(pathlib.Path(sys.argv[3]))
         return
+    if len(sys.argv) > 2 or any(a.startswith("-") for a in sys.argv[1:]):
+        sys.exit("usage: make_suites.py [FOLDER] | --random SEED FOLDER | --large SEED FOLDER")
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent / "bench/suites")
     for suite in suites_field.all_suites() + suites_own.all_suites():
         suite.write(folder)

@@ -4,6 +4,8 @@ import sys
 
 
 def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     lines = open(sys.argv[1]).read().splitlines()
     fields = {}
     for line in lines[2:-1]:
