@@ -1,5 +1,6 @@
 /* problem: from a line of text to a type, a hand loop and a span of memory. */
 #include "problem.h"
+#include "build.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -90,12 +91,25 @@ bool problem_read(problem *p, const char *line, char *fault, size_t cap) {
 
 /* ---- from text to things ------------------------------------------------------------------------------------------ */
 
+/* Where the reader of types stopped, or what is left over begins. */
+static const char *stopped_at(const char *text) {
+  lading_type *t = NULL;
+  const char *at = text;
+  if (ldg_build_read(&at, &t) == LADING_OK) lading_type_free(t);
+  return at;
+}
+static bool fail_type(complaint c, const char *text, int err) {
+  const char *at = stopped_at(text), *more = strlen(text) > 60 ? "..." : "";
+  if (!*at) return fail(c, "type '%.60s%s': %s; up to its end", text, more, lading_strerror(err));
+  return fail(c, "type '%.60s%s': %s; up to character %td, where '%.20s' is", text, more, lading_strerror(err), at - text + 1, at);
+}
+
 static bool open_type(problem *p, complaint c) {
   char *text = expand_macros(p->type_text, c.text, c.cap);
   if (!text) return false;
   int err = lading_type_parse(text, &p->type);
   if (!err) err = lading_type_info(p->type, &p->info);
-  if (err) fail(c, "type '%.60s%s': %s", text, strlen(text) > 60 ? "..." : "", lading_strerror(err));
+  if (err) fail_type(c, text, err);
   free(text);
   return !err;
 }

@@ -8,7 +8,7 @@ const char *lading_strerror(int code) {
   case LADING_ERR_NOMEM: return "memory is exhausted";
   case LADING_ERR_RANGE: return "a byte range lies outside the stream";
   case LADING_ERR_OVERFLOW: return "a product or sum leaves 64 bits";
-  case LADING_ERR_FORMAT: return "text or wire bytes that do not parse";
+  case LADING_ERR_FORMAT: return "text, or bytes from the wire, that do not parse";
   case LADING_ERR_UNSUPPORTED: return "well-formed, but not defined";
   case LADING_ERR_DEVICE: return "a device or its driver failed";
   case LADING_ERR_SYSTEM: return "a system call failed";

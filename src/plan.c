@@ -395,6 +395,12 @@ double ldg_plan_cost(const ldg_plan *p, int64_t count, int dir, int64_t bytes) {
   return bytes > 0 ? ldg_plan_step_cost(s, dir) * ((double)bytes / (double)s->size) : 0;
 }
 
+static bool goes_down(const ldg_step *s) {
+  for (int i = 0; i < LDG_TREE_STRATEGIES; i++)
+    if (!strcmp(s->job[LDG_PACK].name, ldg_tree_table[i].row.name)) return true;
+  return false;
+}
+
 static void explain_strategies(const ldg_step *s, int dir, ldg_text *t) {
   ldg_text_add(t, "  %s:\n", dir == LDG_PACK ? "pack" : "unpack");
   for (int i = 0; i < ldg_plan_strategies(); i++) {
@@ -404,12 +410,7 @@ static void explain_strategies(const ldg_step *s, int dir, ldg_text *t) {
     if (why) ldg_text_add(t, "no: %s\n", why);
     else ldg_text_add(t, "%.*f ns predicted; %s\n", ns < 100, ns, ldg_plan_strategy(i)->says);
   }
-}
-
-static bool goes_down(const ldg_step *s) {
-  for (int i = 0; i < LDG_TREE_STRATEGIES; i++)
-    if (!strcmp(s->job[LDG_PACK].name, ldg_tree_table[i].row.name)) return true;
-  return false;
+  if (has_nest(s, dir) && !goes_down(s)) ldg_text_add(t, "      (what goes down the tree, terms, loop and walk, is not compared where there is one nest)\n");
 }
 
 static void explain_step(const ldg_step *s, int level, int64_t lines, ldg_text *t) {

@@ -77,7 +77,7 @@ void ldg_hot_explain(const ldg_hot *h, ldg_text *t) {
   const char *why = atomic_load_explicit(&h->why, memory_order_relaxed);
   if (slot) ldg_jit_explain(slot, t);
   else if (why) ldg_text_add(t, "tier 1, %s\n", why);
-  else ldg_text_add(t, "tier 1, %lld of %d bytes moved before its shape is looked at\n", (long long)atomic_load_explicit(&h->moved, memory_order_relaxed), LDG_HOT_LOOK);
+  else ldg_text_add(t, "tier 1, by kernels of the library: %lld of %d bytes moved before one of its own is looked for\n", (long long)atomic_load_explicit(&h->moved, memory_order_relaxed), LDG_HOT_LOOK);
 }
 
 /* ---- fields ---- */

@@ -58,10 +58,10 @@ static bool be_followed(const subject *s) {
   const lading_type *t = o.type;
   const int64_t looks = LDG_HOT_LOOK / o.bytes, tells = (1 << 20) / o.bytes;
   for (int64_t i = 0; i < looks - BEFORE; i++) call(&o);
-  const int cold = count_text(t, "before its shape is looked at");
+  const int cold = count_text(t, "before one of its own is looked for");
   followed_calls(&o);
-  for (int i = 0; i < 1000 && count_text(t, "before its shape is looked at") == cold; i++) pause_ms(2);
-  const bool looked = count_text(t, "before its shape is looked at") == cold - 1;
+  for (int i = 0; i < 1000 && count_text(t, "before one of its own is looked for") == cold; i++) pause_ms(2);
+  const bool looked = count_text(t, "before one of its own is looked for") == cold - 1;
   for (int64_t i = 0; i < tells - (looks + CALLS); i++) call(&o);
   followed_calls(&o);
   return looked;
