@@ -6,8 +6,9 @@
  *
  * Said once, for the whole header:
  *  - Lengths, offsets and strides are int64_t. `size` is packed bytes, `extent` the distance between items in memory.
- *  - Functions return LADING_OK (0) or a negative LADING_ERR_*. On an error nothing was written to any output and
- *    nothing leaks. No input makes the library abort; only memory that is not there can fault.
+ *  - Functions return LADING_OK (0) or a negative LADING_ERR_*. On an error nothing was written to any output, but for a
+ *    length that would be needed where that is said, and nothing leaks. No input makes the library abort; only memory that
+ *    is not there can fault.
  *  - Every function may be called from any thread at any time. A type never changes after its creation; a count of
  *    references keeps it alive, and requests under way hold their own. After fork() the child may go on.
  *  - There is no init and no finalize. Buffers may be NULL where no byte is touched; packed bytes at NULL are LADING_ERR_ARG
@@ -245,7 +246,7 @@ LADING_API int lading_wire_decode(const void *buf, int64_t n, lading_type **out)
  * that the other side has begun anew: nothing is taken for known there any more, and what it offered before is forgotten. */
 typedef struct lading_peer lading_peer;
 typedef struct lading_peer_attr { int64_t capacity_bytes; uint64_t epoch; } lading_peer_attr;
-LADING_API int lading_peer_create(const lading_peer_attr *attr, lading_peer **out);
+LADING_API int lading_peer_create(const lading_peer_attr *attr, lading_peer **out); /* attr: not NULL, or ERR_ARG */
 LADING_API void lading_peer_free(lading_peer *peer); /* NULL: no-op. Types that were accepted live on */
 
 #define LADING_NEED_LAYOUT 1
@@ -315,7 +316,7 @@ typedef struct lading_map_attr {
   void (*unmap)(void *ctx, void *local, int64_t bytes, void *handle);
   void *ctx;
 } lading_map_attr;
-LADING_API int lading_map_create(const lading_map_attr *attr, lading_map **out);
+LADING_API int lading_map_create(const lading_map_attr *attr, lading_map **out); /* attr: not NULL, or ERR_ARG */
 LADING_API void lading_map_free(lading_map *map); /* unmaps everything; no pin is held and no other call under way. NULL: no-op */
 
 #define LADING_NOT_MAPPED 3
