@@ -309,7 +309,7 @@ static int time_all(const driver *d, const char *backend, const char *suites_dir
 int batches_time(const char *backend, const char *suites_dir, bool csv) {
   const driver *d = driver_open(backend);
   char device[128] = "";
-  if (!d) return fprintf(stderr, "lbench: no device of %s here\n", backend), 77;
+  if (!d) return fprintf(stderr, "lbench: no device of %s here\n", backend), 2;
   int e = driver_enter(d, 0);
   if (e) return complain("no context", e);
   d->device_name(device, sizeof device, 0);

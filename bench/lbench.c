@@ -477,7 +477,7 @@ static int run_jit(const options *o) {
 
 /* What needs a device ends here where there is none. */
 static bool lacks_device(const options *o) {
-  const bool needs = strcmp(o->mode, "ipc") == 0 || (o->on_device && (strcmp(o->mode, "time") == 0 || strcmp(o->mode, "calibrate") == 0));
+  const bool needs = strcmp(o->mode, "ipc") == 0 || strcmp(o->mode, "batch") == 0 || (o->on_device && (strcmp(o->mode, "time") == 0 || strcmp(o->mode, "calibrate") == 0));
   if (!needs || device_is_there(o->backend)) return false;
   refuse("no driver and device for %s here", o->backend);
   return true;

@@ -45,7 +45,7 @@ typedef enum ldg_option {
   LDG_OPT_MAX
 } ldg_option;
 const char *ldg_option_get(ldg_option o);    /* the value, or NULL when unset */
-void ldg_option_print(ldg_text *t);          /* of each that is set: name, value, what it may be */
+void ldg_option_print(ldg_text *t);          /* of each LADING_ one that is set: name, value, what it may be */
 
 /* LDG_CHECK: cost 0 unless -Dchecks=full, which validates whole structures after every step. */
 #ifndef LDG_CHECKS

@@ -24,7 +24,7 @@
 #define TEST_TSAN 0
 #endif
 
-/* For tests that take a minute under the thread sanitizer, and have nothing for it: one thread, whose bytes the other builds check. */
+/* For tests that take a minute under the thread sanitizer, and have nothing for it: one thread, and none of the library's. */
 #define ONE_THREAD_ONLY() do { if (TEST_TSAN) return; } while (0)
 
 #define COUNT_OF(a) ((int64_t)(sizeof(a) / sizeof((a)[0])))

@@ -43,7 +43,6 @@ if readelf -d "$scratch/static" | grep -q liblading; then fail "the static examp
 say "pkg-config: ok, shared $(wc -c < "$lib") bytes, static $(wc -c < "$static") bytes"
 
 # A plugin with all of it inside, which exports nothing of it, and may be closed at any time.
-helper=$build/backends/gccjit/helper/lading-jit
 # shellcheck disable=SC2046 # flags are words
 {
   $cc -O1 -shared -fPIC -o "$scratch/plugin.so" "$source/test/plugin.c" $(pc_flags --cflags) "$static" -Wl,--exclude-libs,liblading.a -pthread
@@ -51,8 +50,9 @@ helper=$build/backends/gccjit/helper/lading-jit
 }
 if nm -D --defined-only "$scratch/plugin.so" | grep -q lading_; then fail "the plugin exports functions of lading"; fi
 mkdir -m 700 "$scratch/kernels"
-[ -x "$helper" ] || helper=off
-LADING_JIT=$helper LADING_CACHE=$scratch/kernels "$scratch/host" "$scratch/plugin.so" || fail "a plugin that is closed ends its program"
+printf '#!/bin/sh\nsleep 0.7\nexit 1\n' > "$scratch/helper" # which is waited for when the plugin is closed
+chmod 700 "$scratch/helper"
+LADING_JIT=$scratch/helper LADING_CACHE=$scratch/kernels "$scratch/host" "$scratch/plugin.so" || fail "a plugin that is closed ends its program"
 say "plugin: ok"
 
 # libyaksa, where it was built: alone under its prefix, by the name that an MPI was linked with, needing nothing of ours.
@@ -77,7 +77,9 @@ mkdir -p "$scratch/user/subprojects/lading"
 cp "$example" "$scratch/user/main.c"
 cat > "$scratch/user/meson.build" <<'END'
 project('user', 'c', meson_version: '>= 1.0.0')
-executable('user', 'main.c', dependencies: dependency('lading', version: '>= 0.1', fallback: 'lading'))
+lading = dependency('lading', version: '>= 0.1', fallback: 'lading')
+executable('user', 'main.c', dependencies: lading)
+shared_module('plugin', 'main.c', dependencies: lading)
 END
 user() { # user KIND OPTION...: builds the program above with lading as a subproject of that kind
   kind=$1; shift
@@ -90,5 +92,6 @@ for kind in shared static; do
   # shellcheck disable=SC2086 # a list of words
   user $kind $few > "$scratch/log" 2>&1 || { cat "$scratch/log"; fail "the $kind subproject does not build"; }
   "$scratch/user/$kind/user"
+  if nm -D --defined-only "$scratch/user/$kind/libplugin.so" | grep -q lading_; then fail "a plugin with the $kind subproject exports functions of lading"; fi
   say "subproject: ok, $kind"
 done

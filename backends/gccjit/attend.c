@@ -183,11 +183,15 @@ static void read_options(void) {
   for (int o = 0; o < LDG_OPT_MAX; o++) ldg_option_get((ldg_option)o);
 }
 
-/* The attendant's code stays where it is, also where lading is in a plugin that is closed; of a program there is no such handle, and no need. */
+/* The attendant's code stays where it is, also where lading is in a plugin that is closed; of a program there is no such handle, and no need. Once, in the call that
+ * starts the first attendant: later the plugin may be closed already. A name without a folder is a program's, and would be searched for. */
 static void stay(void) {
+  static atomic_flag stays = ATOMIC_FLAG_INIT;
   Dl_info me;
-  void *self = dladdr((const void *)(uintptr_t)attend, &me) ? dlopen(me.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
+  if (atomic_flag_test_and_set(&stays) || !dladdr((const void *)(uintptr_t)attend, &me) || !strchr(me.dli_fname, '/')) return;
+  void *self = dlopen(me.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   if (self) dlclose(self);
+  else dlerror(); /* which nobody else is to hear of */
 }
 
 static bool start(void) {

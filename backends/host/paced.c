@@ -229,20 +229,27 @@ static int64_t group_of(flank r, flank w) { return r.group && w.group ? ldg_min(
 /* Fewer are no columns that groups would gain by, if what is read has nothing else. */
 static int64_t least_blocks(flank r, flank w) { return r.idle ? 0 : 4 * group_of(r, w); }
 
+/* A guess about what is read does not change what is likely for what is written. False: there is nothing to be done about either side. */
+static bool slow_flanks(const ldg_nest *n, flank *r, flank *w) {
+  *r = slow_flank(n, LDG_MODEL_READ), *w = slow_flank(n, LDG_MODEL_WRITE);
+  if (r->trust == GUESSED && w->sets && w->trust != GUESSED) *r = (flank){ 0 };
+  return r->sets || w->sets;
+}
+
 static bool is_only_guessed(flank r, flank w) { return (!r.sets || r.trust == GUESSED) && (!w.sets || w.trust == GUESSED); }
 
 const char *ldg_paced_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
-  const flank read = flank_of(n, LDG_MODEL_READ), write = flank_of(n, LDG_MODEL_WRITE);
-  if (!read.sets && !write.sets) return "its lines neither meet in few sets of the cache nor are written to a page each, or this machine does not mind";
-  const flank r = unless_few(n, LDG_MODEL_READ, read), w = unless_few(n, LDG_MODEL_WRITE, write);
-  if ((!r.sets && !w.sets) || blocks_of(n) < least_blocks(r, w)) return "there are few blocks";
+  flank r, w;
+  if (!flank_of(n, LDG_MODEL_READ).sets && !flank_of(n, LDG_MODEL_WRITE).sets) return "its lines neither meet in few sets of the cache nor are written to a page each, or this machine does not mind";
+  if (!slow_flanks(n, &r, &w) || blocks_of(n) < least_blocks(r, w)) return "there are few blocks";
   return r.far || w.far ? "its lines come from memory" : NULL;
 }
 
 /* What it gains is not predicted: it is worth a trial, which every column has that could gain. A guess is not worth to leave another strategy for. */
 double ldg_paced_share(const ldg_nest *n) {
-  const flank r = slow_flank(n, LDG_MODEL_READ), w = slow_flank(n, LDG_MODEL_WRITE);
+  flank r, w;
+  slow_flanks(n, &r, &w);
   return is_only_guessed(r, w) ? 0.99 : 0.9;
 }
 
@@ -269,10 +276,10 @@ static int64_t few_blocks(const ldg_nest *n, flank r, flank w) {
   return ldg_max(few, least_blocks(r, w) - 1);
 }
 
-/* By groups if what is read is by nothing else, else as this machine likes it; the other of both is worth a trial. A guess about what is read does not change what is likely for what is written. */
+/* By groups if what is read is by nothing else, else as this machine likes it; the other of both is worth a trial. */
 void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain, ldg_run *late) {
-  const flank w = slow_flank(&j->nest, LDG_MODEL_WRITE), any = slow_flank(&j->nest, LDG_MODEL_READ);
-  const flank r = any.trust == GUESSED && w.sets && w.trust != GUESSED ? (flank){ 0 } : any;
+  flank r, w;
+  slow_flanks(&j->nest, &r, &w);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
   const bool in_groups = group && !r.idle && (r.group || w.groups_first || !sets_by(LDG_MODEL_SETS_APART)), either = group && (r.idle || w.stores);
   *(paced *)(void *)j->own = (paced){
