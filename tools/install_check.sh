@@ -87,7 +87,7 @@ user() { # user KIND OPTION...: builds the program above with lading as a subpro
     ninja -C "$scratch/user/$kind"
 }
 for kind in shared static; do
-  few=  # as it comes, and with less of it, which takes a fourth of the time
+  few=  # as it comes, and as an embedder without devices may have it, with less to compile
   [ $kind = shared ] || few="-Dlading:levels=base -Dlading:cuda=false -Dlading:hip=false"
   # shellcheck disable=SC2086 # a list of words
   user $kind $few > "$scratch/log" 2>&1 || { cat "$scratch/log"; fail "the $kind subproject does not build"; }
