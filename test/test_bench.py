@@ -224,6 +224,18 @@ def test_calls(lbench):
     check(len(lines) == 11 and min(ns) > 0, f"lbench calls: {lines}")
 
 
+def test_command_line(bench, lbench):
+    for args in (["batch"], ["ipc", "gap400"], ["time", "--where", "device", "gap400"], ["calibrate", "--device"]):
+        run(lbench, *args, "--backend", "nobody", status=77)
+    for args, says in ((["explain", "vector(8,1,8,Double)"], "character 14, where 'Double)'"), (["explain", "vector(8,1,8,double"], "up to its end"),
+                       (["time", "--bogus", "3"], "unknown option --bogus"), (["time", "--samples", "x"], "--samples needs a number")):
+        error = run(lbench, *args, status=2).stderr
+        check(says in error, f"{args}: {error}")
+    for script in ("tools/make_suites.py", "tools/model_builtin.py", "bench/gpu_report.py"):
+        error = run(sys.executable, bench.parent / script, "--help", status=1).stderr
+        check("Traceback" not in error and pathlib.Path(script).name in error, f"{script} --help: {error}")
+
+
 def main():
     bench, lbench = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     os.chdir(bench.parent)
@@ -235,6 +247,7 @@ def main():
         with tempfile.TemporaryDirectory() as tmp:
             test_scripts(bench, pathlib.Path(tmp))
             test_floor(lbench)
+            test_command_line(bench, lbench)
             test_calls(lbench)
             test_cold(bench, lbench, pathlib.Path(tmp))
             test_copy(lbench, pathlib.Path(tmp))
