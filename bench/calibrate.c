@@ -301,6 +301,7 @@ int calibrate_machine(const char *path, double seconds) {
   m.number[LDG_MODEL_LANES] = calibrate_lanes(&p);
   m.number[LDG_MODEL_WRITTEN] = calibrate_written(&p);
   m.number[LDG_MODEL_MASKED] = calibrate_masked(&p);
+  m.number[LDG_MODEL_JOINED] = calibrate_joined(&p);
   const ldg_model which = m; /* says which kernels are measured from here on */
   ldg_model_use(&which);
   p.call = calibrate_call(&p);

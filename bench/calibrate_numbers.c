@@ -197,16 +197,16 @@ static int prefetch_ahead(const bench_pools *p) {
 
 /* ---- lanes ------------------------------------------------------------------------------------------------------------- */
 
-/* Blocks of 2, 4 and 8 bytes out of lines of their own, in cache, by both kernels. */
-int64_t calibrate_lanes(const bench_pools *p) {
+/* Blocks out of lines of their own, in cache, one by one and put together: what a model that says either takes for all. */
+static bool gains_by(const bench_pools *p, ldg_model_name name, const int64_t *blocks, int n, int64_t stride, int64_t rows) {
   double ns[2] = { 0, 0 };
   for (int lanes = 0; lanes < 2; lanes++) {
     const ldg_model *before = ldg_model_get();
     ldg_model m = *before;
-    m.number[LDG_MODEL_LANES] = lanes;
+    m.number[name] = lanes;
     ldg_model_use(&m);
-    for (int64_t b = 2; b <= 8; b *= 2) {
-      const ldg_nest nest = { .block = b, .nd = 1, .dim = { { 240, 64, b } } };
+    for (int k = 0; k < n; k++) {
+      const ldg_nest nest = { .block = blocks[k], .nd = 1, .dim = { { rows, stride, blocks[k] } } };
       double least = 1e9;
       for (int i = 0; i < 40; i++) least = fmin(least, of_nest(p, &nest, "block"));
       ns[lanes] += least;
@@ -215,6 +215,8 @@ int64_t calibrate_lanes(const bench_pools *p) {
   }
   return ns[1] < 0.97 * ns[0];
 }
+int64_t calibrate_lanes(const bench_pools *p) { return gains_by(p, LDG_MODEL_LANES, (const int64_t[]){ 2, 4, 8 }, 3, 64, 240); }
+int64_t calibrate_joined(const bench_pools *p) { return gains_by(p, LDG_MODEL_JOINED, (const int64_t[]){ 12, 24, 40, 72, 120 }, 5, 280, 64); }
 
 /* ---- columns ----------------------------------------------------------------------------------------------------------- */
 

@@ -19,6 +19,7 @@ double calibrate_call(const bench_pools *p);
 /* Fills m->number; all else of m is measured. */
 int64_t calibrate_lanes(const bench_pools *p);                    /* LDG_MODEL_LANES */
 int64_t calibrate_written(const bench_pools *p);                  /* LDG_MODEL_WRITTEN */
+int64_t calibrate_joined(const bench_pools *p);                   /* LDG_MODEL_JOINED */
 int64_t calibrate_masked(const bench_pools *p);                   /* LDG_MODEL_MASKED */
 void calibrate_numbers(const bench_pools *p, ldg_model *m);
 

@@ -7,7 +7,7 @@ Generated files hold no logic: each row defines its parameters and includes a ke
 import argparse
 import pathlib
 
-from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, HIP_ARCHES, ISAS, LANES, OP_ISAS, OPS, PACED,
+from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, HIP_ARCHES, ISAS, JOINS, LANES, OP_ISAS, OPS, PACED,
                    SHUFFLES, TRANSPOSES, WIDE, WINDOWS)
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -60,7 +60,7 @@ def source(isa):
     out = f'#include "{"window" if isa in WINDOWS else "kernels"}.h"\n' + row("dense.inc", isa)
     for name, lo, hi, head, tail in BLOCKS:
         lanes = {"LANE": LANES[lo], "LANES": f"LDG_LANES_{lo}"} if lo in LANES else {}
-        out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail, WIDE=int(lo > WIDE), NARROW=int(lo in LANES), **lanes)
+        out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail, WIDE=int(lo > WIDE), NARROW=int(lo in LANES), JOINED=int(hi in JOINS.get(isa, [])), **lanes)
     for w in TRANSPOSES:
         out += row("transpose.inc", isa, NAME=f"t{w}", OTHER=f"t{w}_other", FREE=f"t{w}_free", W=w)
     out += row("varlist.inc", isa, NAME="var")
@@ -68,8 +68,10 @@ def source(isa):
     if isa in WINDOWS:
         out += row("window.inc", isa) + f"_Static_assert(LDG_WINDOW == {WINDOWS[isa]}, \"table.py and window.h agree\");\n"
     out += f"const ldg_kernels ldg_kernels_{isa} = {{ \"{isa}\", ldg_k_dense_{isa}, ldg_k_dense_loop_{isa},\n  {{\n"
-    kind = lambda lo, head: "NARROW_" if lo in LANES else "LOOP_" if head == "LDG_HEAD_LOOP" else "AS_IS_" if head == "LDG_HEAD_AS_IS" else "LONG_" if isinstance(head, str) else "LINES_" if lo > PACED else "WIDE_" if lo > WIDE else ""
-    out += "".join(f"    LDG_{kind(lo, head)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, _, head, _ in BLOCKS) + "  },\n  {\n"
+    long_kind = {"LDG_HEAD_LOOP": "LOOP_", "LDG_HEAD_AS_IS": "AS_IS_"}
+    kind = lambda lo, head: long_kind.get(head, "LONG_") if isinstance(head, str) else "LINES_" if lo > PACED else "WIDE_" if lo > WIDE else ""
+    laned = lambda lo, hi: "LANED_" if lo in LANES or hi in JOINS.get(isa, []) else ""
+    out += "".join(f"    LDG_{laned(lo, hi)}{kind(lo, head)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, hi, head, _ in BLOCKS) + "  },\n  {\n"
     out += "".join(f"    {{ ldg_k_t{w}_free_{isa}, ldg_k_t{w}_{isa}, ldg_k_t{w}_other_{isa} }},\n" for w in TRANSPOSES) + "  },\n"
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     window = f"ldg_k_window_{isa}, {WINDOWS[isa]}" if isa in WINDOWS else "NULL, 0"

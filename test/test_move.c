@@ -155,23 +155,32 @@ START_TEST(long_blocks) {
 }
 END_TEST
 
-/* Narrow blocks out of strided or listed places, stored one by one or put together in registers, as the model says. */
+/* Blocks out of strided or listed places, stored one by one or put together in registers, as the model says. */
+static void check_put_together(ldg_model *m, ldg_model_name name, int64_t b, int i, rng *r) {
+  const int64_t n = rng_in(r, 1, 70);
+  int64_t at[70];
+  m->number[name] = i / 4 % 2;
+  ldg_model_use(m);
+  for (int64_t k = 0; k < n; k++) at[k] = rng_in(r, 0, i % 16 < 8 ? 60 : 20000) * b + k % 3;
+  sample *block = s_contiguous(b, s_elem(LADING_BYTE));
+  sample *s = i / 8 % 2 ? s_hindexed_block(n, 1, at, block) : s_hvector(n, 1, b + rng_in(r, 1, 90), block);
+  if (i / 16 % 2) s = s_hvector(rng_in(r, 1, 4), 1, 30000, s);
+  check_moves(s, rng_in(r, 1, 2), r);
+  check_strategies(s, 1, r);
+  sample_free(s);
+}
 START_TEST(narrow_blocks) {
   rng r = rng_of(37);
   ldg_model m = ldg_model_builtin();
-  for (int i = 0; i < 240; i++) {
-    const int64_t b = INT64_C(1) << i % 4, n = rng_in(&r, 1, 70);
-    int64_t at[70];
-    m.number[LDG_MODEL_LANES] = i / 4 % 2;
-    ldg_model_use(&m);
-    for (int64_t k = 0; k < n; k++) at[k] = rng_in(&r, 0, i % 16 < 8 ? 60 : 20000) * b + k % 3;
-    sample *block = s_contiguous(b, s_elem(LADING_BYTE));
-    sample *s = i / 8 % 2 ? s_hindexed_block(n, 1, at, block) : s_hvector(n, 1, b + rng_in(&r, 1, 90), block);
-    if (i / 16 % 2) s = s_hvector(rng_in(&r, 1, 4), 1, 30000, s);
-    check_moves(s, rng_in(&r, 1, 2), &r);
-    check_strategies(s, 1, &r);
-    sample_free(s);
-  }
+  for (int i = 0; i < 240; i++) check_put_together(&m, LDG_MODEL_LANES, INT64_C(1) << i % 4, i, &r);
+  ldg_model_use(NULL);
+}
+END_TEST
+
+START_TEST(joined_blocks) {
+  rng r = rng_of(38);
+  ldg_model m = ldg_model_builtin();
+  for (int i = 0; i < share_of(400); i++) check_put_together(&m, LDG_MODEL_JOINED, i % 3 ? 8 * rng_in(&r, 1, 31) : 12, i, &r);
   ldg_model_use(NULL);
 }
 END_TEST
@@ -533,6 +542,6 @@ START_TEST(round_trip_in_fragments) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, joined_blocks, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
                     copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, copy_between_lengths, copy_between_far_lengths, bigger_streams, entries_are_found, far_entries_are_found, copy_part_by_part, round_trip_in_fragments);
 }

@@ -12,10 +12,12 @@
 #define LDG_INLINE static inline __attribute__((always_inline))
 #if defined(__clang__)
 #define LDG_UNROLL _Pragma("clang loop unroll(full)")
+#define LDG_UNROLL_MANY LDG_UNROLL
 #define LDG_UNROLL_FEW _Pragma("clang loop unroll_count(4)")
 #define LDG_UNROLL_NONE _Pragma("clang loop unroll(disable)")
 #else
 #define LDG_UNROLL _Pragma("GCC unroll 16")
+#define LDG_UNROLL_MANY _Pragma("GCC unroll 64")
 #define LDG_UNROLL_FEW _Pragma("GCC unroll 4")
 #define LDG_UNROLL_NONE _Pragma("GCC unroll 1")
 #endif
@@ -101,6 +103,34 @@ LDG_INLINE void ldg_move_together(char *restrict d, const char *restrict s, int 
 LDG_INLINE void ldg_move_256(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 256, LDG_TOGETHER, false); }
 LDG_INLINE void ldg_move_256_back(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 256, LDG_TOGETHER, true); } /* the last register first */
 LDG_INLINE void ldg_move_128(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 128, 128 / LDG_REGISTER, false); }
+
+/* Words of two blocks in a register of 16 bytes, of which `left` are of the first one, a multiple of 4; and what two of them are, where registers are wider. */
+typedef uint32_t ldg_16_by_4 __attribute__((vector_size(16)));
+LDG_INLINE uint64_t ldg_word(const char *s) {
+  uint64_t x;
+  __builtin_memcpy(&x, s, 8);
+  return x;
+}
+LDG_INLINE uint32_t ldg_half_word(const char *s) {
+  uint32_t x;
+  __builtin_memcpy(&x, s, 4);
+  return x;
+}
+LDG_INLINE ldg_16 ldg_across(const char *s, const char *t, int left) {
+  if (left == 4) return (ldg_16){ ldg_half_word(s) | (uint64_t)ldg_half_word(t) << 32, ldg_word(t + 4) };
+  if (left == 8) return (ldg_16){ ldg_word(s), ldg_word(t) };
+  ldg_16_by_4 x = (ldg_16_by_4)(ldg_16){ ldg_word(s), 0 };
+  x[2] = ldg_half_word(s + 8), x[3] = ldg_half_word(t);
+  return (ldg_16)x;
+}
+enum { LDG_JOINED = LDG_REGISTER == 16 ? 16 : 32 };
+LDG_INLINE ldg_half_register ldg_of_two(ldg_16 low, ldg_16 high) {
+#if defined(__AVX2__)
+  return (ldg_half_register)_mm256_inserti128_si256(_mm256_castsi128_si256((__m128i)low), (__m128i)high, 1);
+#else
+  return (void)high, low;
+#endif
+}
 
 /* 64 bytes to an aligned line, past the caches; the fence orders them before what follows. */
 #if defined(__AVX512F__)
@@ -296,10 +326,12 @@ typedef struct ldg_kernels {
 #define LDG_ROW_APART(name, isa) NULL, ldg_k_##name##_apart_##isa, { NULL, NULL }
 #define LDG_ROW_NOT(name, isa) NULL, NULL, { NULL, NULL }
 #define LDG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pd_, _pf_, _late_, _, a_, PACED)
-#define LDG_NARROW_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pl_, _pf_, _late_, l_, a_, PACED)
+#define LDG_LANED_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _pd_, _ps_, _pl_, _pf_, _late_, l_, a_, PACED)
 #define LDG_WIDE_BLOCK_KERNELS(name, isa) /* it does not matter that a side is dense */ \
   LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, a_, PACED)
+#define LDG_LANED_WIDE_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _pl_, _pf_, _late_, l_, a_, PACED)
 #define LDG_LINES_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, a_, APART)
+#define LDG_LANED_LINES_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _pl_, _pf_, _late_, _, a_, APART)
 #define LDG_LOOP_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _pf_, _late_, _, f_, NOT)
 #define LDG_AS_IS_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _, _, _, f_, APART)
 #define LDG_LONG_BLOCK_KERNELS(name, isa) LDG_KERNELS_OF(name, isa, _, _, _, _, _, _, f_, NOT)
