@@ -53,7 +53,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_WRITTEN,  /* lines ahead to read those that are about to be written, where a line that is only stored to takes longer; 0: of no use */
   LDG_MODEL_SHUFFLE_FAR, /* ns for a window of 64 bytes whose lines come from the second-level cache: some machines move and shuffle at once */
   LDG_MODEL_MASKED,   /* windows ahead to ask for lines that are stored under masks, where nobody foresees those and masks cost; 0: they do not */
-  LDG_MODEL_JOINED,   /* 1: blocks of 12 bytes, and of 24 to 248 that are whole words, are best put together in registers where the destination is dense; else 0 */
+  LDG_MODEL_JOINED,   /* 1: blocks of 12 bytes, and of 24 to 248 that are whole words and no whole registers of 32, are best put together where the destination is dense; else 0 */
   LDG_MODEL_NAMES
 } ldg_model_name;
 

@@ -2,9 +2,11 @@
 #include "random_types.h"
 #include "sides.h"
 #include "api.h"
+#include "base_cpu.h"
 #include "base_model.h"
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Runs by the kernels of one level more, and slow ones, take every so many samples only. */
 static int share_of(int samples) {
@@ -155,16 +157,16 @@ START_TEST(long_blocks) {
 }
 END_TEST
 
-/* Blocks out of strided or listed places, stored one by one or put together in registers, as the model says. */
-static void check_put_together(ldg_model *m, ldg_model_name name, int64_t b, int i, rng *r) {
-  const int64_t n = rng_in(r, 1, 70);
+/* Blocks out of strided or listed places, near or over more than the second cache holds, stored one by one or put together in registers, as the model says. */
+static void check_put_together(ldg_model *m, ldg_model_name name, int64_t b, rng *r) {
+  const int64_t n = rng_in(r, 1, 70), farthest = rng_in(r, 0, 1) ? 60 : 600000 / b;
   int64_t at[70];
-  m->number[name] = i / 4 % 2;
+  m->number[name] = rng_in(r, 0, 1);
   ldg_model_use(m);
-  for (int64_t k = 0; k < n; k++) at[k] = rng_in(r, 0, i % 16 < 8 ? 60 : 20000) * b + k % 3;
+  for (int64_t k = 0; k < n; k++) at[k] = rng_in(r, 0, farthest) * b + k % 3;
   sample *block = s_contiguous(b, s_elem(LADING_BYTE));
-  sample *s = i / 8 % 2 ? s_hindexed_block(n, 1, at, block) : s_hvector(n, 1, b + rng_in(r, 1, 90), block);
-  if (i / 16 % 2) s = s_hvector(rng_in(r, 1, 4), 1, 30000, s);
+  sample *s = rng_in(r, 0, 1) ? s_hindexed_block(n, 1, at, block) : s_hvector(n, 1, b + rng_in(r, 1, 90), block);
+  if (rng_in(r, 0, 1)) s = s_hvector(rng_in(r, 1, 4), 1, 700000, s);
   check_moves(s, rng_in(r, 1, 2), r);
   check_strategies(s, 1, r);
   sample_free(s);
@@ -172,16 +174,51 @@ static void check_put_together(ldg_model *m, ldg_model_name name, int64_t b, int
 START_TEST(narrow_blocks) {
   rng r = rng_of(37);
   ldg_model m = ldg_model_builtin();
-  for (int i = 0; i < 240; i++) check_put_together(&m, LDG_MODEL_LANES, INT64_C(1) << i % 4, i, &r);
+  for (int i = 0; i < share_of(360); i++) check_put_together(&m, LDG_MODEL_LANES, INT64_C(1) << i % 4, &r);
   ldg_model_use(NULL);
 }
 END_TEST
 
+/* What is put together: 12 bytes, and words that are no whole registers. */
+static int64_t joined_length(int i) { return i % 3 == 0 ? 12 : 8 * (i * 7 % 31 + 1); }
 START_TEST(joined_blocks) {
   rng r = rng_of(38);
   ldg_model m = ldg_model_builtin();
-  for (int i = 0; i < share_of(400); i++) check_put_together(&m, LDG_MODEL_JOINED, i % 3 ? 8 * rng_in(&r, 1, 31) : 12, i, &r);
+  for (int i = 0; i < share_of(600); i++) check_put_together(&m, LDG_MODEL_JOINED, joined_length(i), &r);
   ldg_model_use(NULL);
+}
+END_TEST
+
+/* A model that says so has them put together, packed and only then, by a kernel of their own; of lists the shorter ones, near and far. */
+static bool has_two_ways(ldg_model *m, const ldg_nest *n, const char *strategy) {
+  ldg_job j[2];
+  for (int joined = 0; joined < 2; joined++) {
+    m->number[LDG_MODEL_JOINED] = joined;
+    ldg_model_use(m);
+    ck_assert(ldg_plan_nest(&j[joined], n, strategy, NULL));
+    ck_assert_str_eq(j[joined].name, strategy);
+  }
+  ldg_model_use(NULL);
+  return j[0].run != j[1].run;
+}
+static bool goes_by(const char *level) { return strstr(LEVELS_BUILT, level) && ldg_cpu_has(level); }
+START_TEST(joined_kernels) {
+  ldg_model m = ldg_model_builtin();
+  const int64_t at[16] = { 0 };
+  const int32_t at4[16] = { 0 };
+  for (int64_t b = 1; b <= 300; b++) {
+    const bool wide = goes_by("v4") || goes_by("v3"), whole_words = b > 16 && b < 256 && b % 8 == 0 && b % 32;
+    const bool joins = b == 12 ? wide || goes_by("v2") : wide && whole_words;
+    ldg_nest n = { .block = b, .nd = 1, .dim = { { 16, b + 40, b } }, .once = true };
+    ck_assert_msg(has_two_ways(&m, &n, "block") == joins, "%" PRId64 " bytes", b);
+    n.dim[0] = (ldg_dim){ 16, b, b + 40 };
+    ck_assert_msg(!has_two_ways(&m, &n, "block"), "%" PRId64 " bytes, unpacked", b);
+    n.dim[0] = (ldg_dim){ 16, 0, b }, n.list = LDG_LIST_SRC, n.at = at, n.at4 = at4;
+    for (int far = 0; far < 2; far++) {
+      n.span = far ? 1 << 20 : 1000;
+      ck_assert_msg(has_two_ways(&m, &n, "list") == (joins && b <= 64), "%" PRId64 " bytes, listed", b);
+    }
+  }
 }
 END_TEST
 
@@ -542,6 +579,6 @@ START_TEST(round_trip_in_fragments) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, joined_blocks, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
+  return CHECK_MAIN("move", argc, argv, random_ranges, small_types_every_range, every_strategy, regular_shapes, few_columns, small_bodies, long_blocks, narrow_blocks, joined_blocks, joined_kernels, farthest_columns, interleaved_items, copy_between_strangers, copy_between_nests, copy_between_partners,
                     copy_between_rows, copy_between_entries_of_rows, copy_between_lists, copy_between_list_and_rows, copy_between_lengths, copy_between_far_lengths, bigger_streams, entries_are_found, far_entries_are_found, copy_part_by_part, round_trip_in_fragments);
 }

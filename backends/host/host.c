@@ -167,9 +167,9 @@ static int long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, in
 enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1, ROW_AS_IS = ROW_LOOP - 1 };
 _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blocks go by fits into a job");
 
-/* Kernels that put blocks together are of one length of a row, the greatest one. More than a word goes by a call for each row (9 blocks of 24 bytes, three a row: 8.4 ns one by
- * one, so 9.8; Zen 4). */
-enum { WORD = 8, ROW_LEAST = 16 };
+/* Kernels that put blocks together are of one length of a row, the greatest one. More than a word goes by a call for each row (one by one and so, in ns: rows of 3 blocks of 24 bytes 8.4 and 9.8,
+ * of 4 31 and 34, of 8 23.6 and 20.7; Zen 4). */
+enum { WORD = 8, ROW_LEAST = 8 };
 static bool in_lanes(const ldg_nest *n, int row) {
   if (n->block <= WORD) return n->block == rows[row].hi && ldg_model_count(LDG_MODEL_LANES) != 0;
   return n->block == rows[row].hi && ldg_model_count(LDG_MODEL_JOINED) != 0 && (n->nd == 1 || n->dim[0].n >= ROW_LEAST);
