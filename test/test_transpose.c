@@ -1,6 +1,7 @@
 /* transpose: matrices by columns, of every shape and in every order that the kernels have, against what it means to transpose. */
 #include "random_types.h"
 #include "api.h"
+#include "base_cpu.h"
 #include "base_model.h"
 #include "plan.h"
 #include "../backends/host/paced.h"
@@ -93,6 +94,34 @@ START_TEST(few_columns) {
 }
 END_TEST
 
+/* Elements that have no squares are tried by tiles and block by block where the second cache holds a column's lines. */
+START_TEST(block_by_block) {
+  static const struct { matrix x; bool tried; } of[] = {
+    { { 12, 60, 50, 620 }, true }, { { 16, 40, 60, 976 }, true }, { { 24, 50, 50, 1208 }, true }, { { 32, 60, 33, 1088 }, true },
+    { { 8, 60, 60, 504 }, false }, { { 12, 3000, 8, 116 }, false }, { { 32, 300, 20, 1056 }, false },
+  };
+  rng r = rng_of(48);
+  ldg_model m = ldg_model_builtin();
+  int64_t all[2] = { 0, 0 };
+  m.level[LDG_MODEL_L2] = 64 * 200, m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 0;
+  ldg_model_use(&m);
+  for (int i = 0; i < (int)(sizeof of / sizeof *of); i++) {
+    const matrix *x = &of[i].x;
+    for (int dir = LDG_PACK; dir <= LDG_UNPACK && ldg_cpu_ticks(); dir++) {
+      ldg_nest n = { .block = x->width, .nd = 2, .dim = { { x->rows, x->stride, x->width }, { x->columns, x->width, x->rows * x->width } } };
+      ldg_job tried, plain;
+      if (dir == LDG_UNPACK) n = ldg_nest_swapped(n);
+      ck_assert(ldg_plan_nest(&tried, &n, "transpose", NULL));
+      ck_assert_str_eq(tried.name, "transpose");
+      n.once = true, ldg_plan_nest(&plain, &n, "transpose", NULL);
+      ck_assert_msg((tried.run != plain.run) == of[i].tried, "case %d, direction %d", i, dir);
+    }
+    check_matrix(x, 0, x->columns, of[i].tried ? OFTEN : 2, &r, LDG_BY_LINES, all, NULL);
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* What is read from few sets goes by rows of the source: from memory, and from packed columns. */
 START_TEST(by_rows) {
   static const int64_t widths[] = { 1, 2, 4, 8, 16, 32 };
@@ -133,5 +162,5 @@ START_TEST(put_together) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("transpose", argc, argv, every_shape, few_columns, by_rows, put_together);
+  return CHECK_MAIN("transpose", argc, argv, every_shape, few_columns, block_by_block, by_rows, put_together);
 }

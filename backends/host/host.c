@@ -95,6 +95,19 @@ static void memcpy_prepare(ldg_job *j) {
   j->run = kernels()->dense;
 }
 
+/* Kernels that put blocks together are of one length of a row, the greatest one. More than a word goes by a call for each row (one by one and so, in ns: rows of 3 blocks of 24 bytes 8.4 and 9.8,
+ * of 4 31 and 34, of 8 23.6 and 20.7; Zen 4). */
+enum { WORD = 8, ROW_LEAST = 8 };
+static bool in_lanes(const ldg_nest *n, int row) {
+  if (n->block <= WORD) return n->block == rows[row].hi && ldg_model_count(LDG_MODEL_LANES) != 0;
+  return n->block == rows[row].hi && ldg_model_count(LDG_MODEL_JOINED) != 0 && (n->nd == 1 || n->dim[0].n >= ROW_LEAST);
+}
+static ldg_run *block_kernel(const ldg_nest *n, int row) {
+  const bool to = n->dim[0].dst == n->block, from = n->dim[0].src == n->block;
+  const int density = to ? in_lanes(n, row) ? LDG_IN_LANES : LDG_DENSE_DST : from ? LDG_DENSE_SRC : LDG_ANY;
+  return kernels()->block[row].strided[ldg_min(n->nd, 3) - 1][density];
+}
+
 /* A dim that is dense on one side and strided on the other, and the mirrored one: the makings of a transpose. */
 static bool transpose_dims(const ldg_nest *n, int *p, int *q) {
   *p = *q = -1;
@@ -122,6 +135,14 @@ static double transpose_cost(const ldg_nest *n) {
   transpose_dims(n, &p, &q);
   return ldg_cost_transpose(n, p, q);
 }
+/* Elements that have no squares are moved one by one in either way; block by block lines are asked for sooner, and tiles take them less often. So where a column's lines stay in the
+ * second cache until all of each was used, both are tried. (Out of cache, 300 x 300 of 12 bytes 348 and 156 us, of 32 bytes 373 and 304; 1024 x 1024 of 16 bytes, whose lines
+ * are of a few sets, 2.5 and 7 ms; Zen 4.) */
+static bool may_go_by_blocks(const ldg_nest *n, int p, int q) {
+  const int64_t stride = p < q ? n->dim[p].src : n->dim[q].dst, lines = p < q ? n->dim[p].n : n->dim[q].n;
+  const int64_t apart = ldg_max((int64_t)((uint64_t)stride & -(uint64_t)stride), LINE); /* lines so far apart have as many sets less */
+  return n->block > WORD && lines <= ldg_model_get()->level[LDG_MODEL_L2] / apart;
+}
 _Static_assert(2 * LDG_TILE_NUMBERS * sizeof(int64_t) <= LDG_TRIAL_OWN, "a trial leaves it room");
 enum { ROW_SETS = 4 }; /* of lines of so few sets rows of the source go one after the other (8 bytes, packed columns of 2 KiB unpack 1.0 to 1.26 times as fast, of 8 KiB 1.6; of 512 bytes, eight sets, 0.8 to 1.06; Zen 5) */
 /* A tile writes to a line of as many rows as a line of the source has elements, and a first cache has eight ways or more. Lines from farther than the second cache
@@ -136,8 +157,11 @@ static void transpose_prepare(ldg_job *j) {
   const int64_t order = crowded ? LDG_PUT_TOGETHER : read && !groups && ldg_paced_sets(j->nest.dim[p].src) <= ROW_SETS ? LDG_BY_ROWS : LDG_BY_LINES;
   memcpy(j->own + (stores_first ? 0 : LDG_TILE_NUMBERS), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_ORDER] = order, [LDG_NEAR_STORES] = stores }, LDG_TILE_NUMBERS * sizeof(int64_t));
   memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_FEW_WRITTEN] = groups, [LDG_ORDER] = order }, LDG_TILE_NUMBERS * sizeof(int64_t));
-  const int ways = groups ? 3 : read || crowded ? 2 : 1;
-  ldg_trial_prepare(j, kernels()->transpose[transpose_row(width)], ways, ways > 1, bytes_each(&j->nest)); /* of the far side a few columns have more lines, whole tiles no more */
+  const int tiled = groups ? 3 : read || crowded ? 2 : 1;
+  ldg_run *ways[LDG_TRIAL_WAYS];
+  memcpy(ways, kernels()->transpose[transpose_row(width)], (size_t)tiled * sizeof *ways);
+  ways[tiled] = block_kernel(&j->nest, block_row(width));
+  ldg_trial_prepare(j, ways, tiled + may_go_by_blocks(&j->nest, p, q), tiled > 1, bytes_each(&j->nest)); /* of the far side a few columns have more lines, whole tiles no more */
 }
 
 /* Are all lines that blocks of the destination touch theirs alone, if the first one begins one? */
@@ -167,20 +191,7 @@ static int long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, in
 enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1, ROW_AS_IS = ROW_LOOP - 1 };
 _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blocks go by fits into a job");
 
-/* Kernels that put blocks together are of one length of a row, the greatest one. More than a word goes by a call for each row (one by one and so, in ns: rows of 3 blocks of 24 bytes 8.4 and 9.8,
- * of 4 31 and 34, of 8 23.6 and 20.7; Zen 4). */
-enum { WORD = 8, ROW_LEAST = 8 };
-static bool in_lanes(const ldg_nest *n, int row) {
-  if (n->block <= WORD) return n->block == rows[row].hi && ldg_model_count(LDG_MODEL_LANES) != 0;
-  return n->block == rows[row].hi && ldg_model_count(LDG_MODEL_JOINED) != 0 && (n->nd == 1 || n->dim[0].n >= ROW_LEAST);
-}
 static const char *block_why_not(const ldg_nest *n) { return n->at ? "the blocks are listed" : NULL; }
-static ldg_run *block_kernel(const ldg_nest *n, int row) {
-  const bool to = n->dim[0].dst == n->block, from = n->dim[0].src == n->block;
-  const int density = to ? in_lanes(n, row) ? LDG_IN_LANES : LDG_DENSE_DST : from ? LDG_DENSE_SRC : LDG_ANY;
-  return kernels()->block[row].strided[ldg_min(n->nd, 3) - 1][density];
-}
-
 #define FAR_SPAN (512 << 10) /* lists over more memory than this find their lines beyond the second-level cache */
 static ldg_run *list_kernel(const ldg_nest *n, int row) {
   const bool far = n->span > FAR_SPAN, lanes = n->list == LDG_LIST_SRC && n->dim[0].dst == n->block && in_lanes(n, row);
