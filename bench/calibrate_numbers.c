@@ -197,25 +197,26 @@ static int prefetch_ahead(const bench_pools *p) {
 
 /* ---- lanes ------------------------------------------------------------------------------------------------------------- */
 
-/* Blocks out of lines of their own, in cache, one by one and put together: what a model that says either takes, in the mean over those that this machine has both ways for. */
+/* Blocks out of lines of their own, in cache, one by one and put together, by turns: what a model that says either takes, in the mean over those that this machine has both ways for. */
 static bool gains_by(const bench_pools *p, ldg_model_name name, const int64_t *blocks, int n, int64_t stride, int64_t rows) {
   const ldg_model *before = ldg_model_get();
-  ldg_model says[2] = { *before, *before };
-  double gains = 0, least_gain = 0;
-  says[0].number[name] = 0, says[1].number[name] = 1;
+  ldg_model says = *before;
+  double gains = 0;
+  int both = 0;
   for (int k = 0; k < n; k++) {
     const ldg_nest nest = { .block = blocks[k], .nd = 1, .dim = { { rows, stride, blocks[k] } }, .once = true };
     double ns[2] = { 1e9, 1e9 };
     ldg_job j[2];
     for (int lanes = 0; lanes < 2; lanes++) {
-      ldg_model_use(&says[lanes]);
+      says.number[name] = lanes;
+      ldg_model_use(&says);
       ldg_plan_nest(&j[lanes], &nest, "block", NULL);
-      for (int i = 0; i < 40; i++) ns[lanes] = fmin(ns[lanes], calibrate_warm(&j[lanes], p->strided, p->dense, rows));
+      ldg_model_use(before);
     }
-    if (j[0].run != j[1].run) gains += log(ns[0] / ns[1]), least_gain += log(1 / 0.97);
+    for (int i = 0; i < 80; i++) ns[i % 2] = fmin(ns[i % 2], calibrate_warm(&j[i % 2], p->strided, p->dense, rows));
+    if (j[0].run != j[1].run) gains += log(ns[0] / ns[1]), both++;
   }
-  ldg_model_use(before);
-  return gains > least_gain;
+  return gains > both * log(1 / 0.97);
 }
 int64_t calibrate_lanes(const bench_pools *p) { return gains_by(p, LDG_MODEL_LANES, (const int64_t[]){ 2, 4, 8 }, 3, 64, 240); }
 int64_t calibrate_joined(const bench_pools *p) { return gains_by(p, LDG_MODEL_JOINED, (const int64_t[]){ 12, 24, 40, 72, 120 }, 5, 280, 64); }

@@ -179,45 +179,61 @@ START_TEST(narrow_blocks) {
 }
 END_TEST
 
-/* What is put together: 12 bytes, and words that are no whole registers. */
-static int64_t joined_length(int i) { return i % 3 == 0 ? 12 : 8 * (i * 7 % 31 + 1); }
+/* Each length that is put together, out of strided places, of few blocks a row and many, and listed ones, all near and some beyond the second cache; then any, put together or not. */
+static sample *joined(int64_t b, int how, rng *r) {
+  const int64_t n = 40 + rng_in(r, 0, 9);
+  int64_t at[50];
+  for (int64_t k = 0; k < n; k++) at[k] = rng_in(r, 0, 60) * b + k % 3;
+  at[n / 2] = how == 3 ? 600000 : 0; /* reaches over as much for sure */
+  sample *block = s_contiguous(b, s_elem(LADING_BYTE));
+  return how >= 2 ? s_hindexed_block(n, 1, at, block) : how == 1 ? s_hvector(3, 1, 90 * b + 5000, s_hvector(16 + n % 3, 1, b + 40, block)) : s_hvector(n, 1, b + rng_in(r, 1, 90), block);
+}
+static bool is_joined(int64_t b) { return b == 12 || (b > 16 && b < 256 && b % 8 == 0 && b % 32); }
 START_TEST(joined_blocks) {
   rng r = rng_of(38);
   ldg_model m = ldg_model_builtin();
-  for (int i = 0; i < share_of(600); i++) check_put_together(&m, LDG_MODEL_JOINED, joined_length(i), &r);
+  m.number[LDG_MODEL_JOINED] = 1, ldg_model_use(&m);
+  for (int64_t b = 12; b < 256; b += 4)
+    for (int how = 0; how < 4 && is_joined(b); how++) {
+      sample *s = joined(b, how, &r);
+      check_moves(s, 1, &r), check_strategies(s, 1, &r), sample_free(s);
+    }
+  for (int i = 0; i < share_of(300); i++) check_put_together(&m, LDG_MODEL_JOINED, i % 3 ? 8 * rng_in(&r, 1, 31) : 12, &r);
   ldg_model_use(NULL);
 }
 END_TEST
 
-/* A model that says so has them put together, packed and only then, by a kernel of their own; of lists the shorter ones, near and far. */
-static bool has_two_ways(ldg_model *m, const ldg_nest *n, const char *strategy) {
-  ldg_job j[2];
-  for (int joined = 0; joined < 2; joined++) {
-    m->number[LDG_MODEL_JOINED] = joined;
-    ldg_model_use(m);
-    ck_assert(ldg_plan_nest(&j[joined], n, strategy, NULL));
-    ck_assert_str_eq(j[joined].name, strategy);
+/* What kernels a nest has where the model says that blocks are put together, and not; are they different ones? */
+static bool has_two_ways(ldg_model *m, const ldg_nest *n, const char *strategy, ldg_run *way[2]) {
+  for (int joins = 0; joins < 2; joins++) {
+    ldg_job j;
+    m->number[LDG_MODEL_JOINED] = joins, ldg_model_use(m);
+    ck_assert(ldg_plan_nest(&j, n, strategy, NULL) && !strcmp(j.name, strategy));
+    way[joins] = j.run;
   }
-  ldg_model_use(NULL);
-  return j[0].run != j[1].run;
+  return ldg_model_use(NULL), way[0] != way[1];
 }
 static bool goes_by(const char *level) { return strstr(LEVELS_BUILT, level) && ldg_cpu_has(level); }
+/* They are packed, and only packed, by kernels of their own; of rows in nests those of 8 blocks and more, of lists the shorter blocks, near and far. */
 START_TEST(joined_kernels) {
   ldg_model m = ldg_model_builtin();
   const int64_t at[16] = { 0 };
   const int32_t at4[16] = { 0 };
+  const bool wide = goes_by("v4") || goes_by("v3"); /* and v2 has 12 bytes */
   for (int64_t b = 1; b <= 300; b++) {
-    const bool wide = goes_by("v4") || goes_by("v3"), whole_words = b > 16 && b < 256 && b % 8 == 0 && b % 32;
-    const bool joins = b == 12 ? wide || goes_by("v2") : wide && whole_words;
-    ldg_nest n = { .block = b, .nd = 1, .dim = { { 16, b + 40, b } }, .once = true };
-    ck_assert_msg(has_two_ways(&m, &n, "block") == joins, "%" PRId64 " bytes", b);
-    n.dim[0] = (ldg_dim){ 16, b, b + 40 };
-    ck_assert_msg(!has_two_ways(&m, &n, "block"), "%" PRId64 " bytes, unpacked", b);
-    n.dim[0] = (ldg_dim){ 16, 0, b }, n.list = LDG_LIST_SRC, n.at = at, n.at4 = at4;
-    for (int far = 0; far < 2; far++) {
-      n.span = far ? 1 << 20 : 1000;
-      ck_assert_msg(has_two_ways(&m, &n, "list") == (joins && b <= 64), "%" PRId64 " bytes, listed", b);
-    }
+    const bool joins = is_joined(b) && (wide || (b == 12 && goes_by("v2")));
+    ldg_run *way[2], *far[2];
+    ldg_nest n = { .block = b, .nd = 1, .dim = { { 16, b + 40, b }, { 4, 20000, 16 * b } }, .once = true };
+    ck_assert_msg(has_two_ways(&m, &n, "block", way) == joins, "%" PRId64 " bytes", b);
+    for (n.nd = 2, n.dim[0].n = 7; n.dim[0].n <= 8; n.dim[0].n++)
+      ck_assert_msg(has_two_ways(&m, &n, "block", way) == (joins && n.dim[0].n == 8), "%" PRId64 " bytes, rows of %" PRId64, b, n.dim[0].n);
+    n.nd = 1, n.dim[0] = (ldg_dim){ 16, b, b + 40 };
+    ck_assert_msg(!has_two_ways(&m, &n, "block", way), "%" PRId64 " bytes, unpacked", b);
+    n.dim[0] = (ldg_dim){ 16, 0, b }, n.at = at, n.at4 = at4, n.span = 1000;
+    ck_assert_msg(has_two_ways(&m, &n, "list", way) == (joins && b <= 64), "%" PRId64 " bytes, listed", b);
+    n.span = 1 << 20;
+    const bool two = has_two_ways(&m, &n, "list", far), apart = way[0] != far[0] && way[1] != far[1];
+    ck_assert_msg(two == (joins && b <= 64) && (apart || b > 64), "%" PRId64 " bytes, listed, far", b);
   }
 }
 END_TEST

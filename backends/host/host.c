@@ -95,8 +95,7 @@ static void memcpy_prepare(ldg_job *j) {
   j->run = kernels()->dense;
 }
 
-/* Kernels that put blocks together are of one length of a row, the greatest one. More than a word goes by a call for each row (one by one and so, in ns: rows of 3 blocks of 24 bytes 8.4 and 9.8,
- * of 4 31 and 34, of 8 23.6 and 20.7; Zen 4). */
+/* Kernels that put blocks together are of one length of a row, the greatest one. More than a word goes by a call for each row (rows of 48 bytes one by one and so, in ns: 16 of 4 blocks 36 and 40, 8 of 8 blocks 35 and 32; Zen 4). */
 enum { WORD = 8, ROW_LEAST = 8 };
 static bool in_lanes(const ldg_nest *n, int row) {
   if (n->block <= WORD) return n->block == rows[row].hi && ldg_model_count(LDG_MODEL_LANES) != 0;
@@ -135,14 +134,17 @@ static double transpose_cost(const ldg_nest *n) {
   transpose_dims(n, &p, &q);
   return ldg_cost_transpose(n, p, q);
 }
-/* Elements that have no squares are moved one by one in either way; block by block lines are asked for sooner, and tiles take them less often. So where a column's lines stay in the
- * second cache until all of each was used, both are tried. (Out of cache, 300 x 300 of 12 bytes 348 and 156 us, of 32 bytes 373 and 304; 1024 x 1024 of 16 bytes, whose lines
- * are of a few sets, 2.5 and 7 ms; Zen 4.) */
+/* Elements that have no squares are moved one by one either way: block by block has more lines on their way at once, tiles load each of them fewer times. So where all lines between two visits of one
+ * stay in the second cache (the level is halfway into it), both are tried. (Packed out of cache, 300 x 300 of 12 bytes 344 us by tiles, 140 as calls find; 1024 x 1024 of 16 bytes, whose lines have few sets
+ * of that cache, 2.5 and 3.8 ms while it was tried; Zen 4, where alone this was measured.) */
+enum { SQUARE = 16 };
 static bool may_go_by_blocks(const ldg_nest *n, int p, int q) {
-  const int64_t stride = p < q ? n->dim[p].src : n->dim[q].dst, lines = p < q ? n->dim[p].n : n->dim[q].n;
-  const int64_t apart = ldg_max((int64_t)((uint64_t)stride & -(uint64_t)stride), LINE); /* lines so far apart have as many sets less */
-  return n->block > WORD && lines <= ldg_model_get()->level[LDG_MODEL_L2] / apart;
+  const int64_t stride = p < q ? n->dim[p].src : n->dim[q].dst, power = (int64_t)((uint64_t)stride & -(uint64_t)stride); /* lines so far apart have as many times fewer sets */
+  double lines = 1;
+  for (int k = 0; k < ldg_max(p, q); k++) lines *= (double)n->dim[k].n;
+  return 2 * n->block > SQUARE && (n->any || bytes_of(n) >= LDG_TRIAL_LEAST) && lines * (double)ldg_max(power, LINE) <= ldg_model_footprint(LDG_MODEL_L2);
 }
+_Static_assert(sizeof ((ldg_kernels *)NULL)->transpose[0] / sizeof(ldg_run *) < LDG_TRIAL_WAYS, "and one more way");
 _Static_assert(2 * LDG_TILE_NUMBERS * sizeof(int64_t) <= LDG_TRIAL_OWN, "a trial leaves it room");
 enum { ROW_SETS = 4 }; /* of lines of so few sets rows of the source go one after the other (8 bytes, packed columns of 2 KiB unpack 1.0 to 1.26 times as fast, of 8 KiB 1.6; of 512 bytes, eight sets, 0.8 to 1.06; Zen 5) */
 /* A tile writes to a line of as many rows as a line of the source has elements, and a first cache has eight ways or more. Lines from farther than the second cache
