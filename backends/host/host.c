@@ -135,7 +135,7 @@ static double transpose_cost(const ldg_nest *n) {
   return ldg_cost_transpose(n, p, q);
 }
 /* Elements that have no squares are moved one by one either way: block by block has more lines on their way at once, tiles load each of them fewer times. So where all lines between two visits of one
- * stay in the second cache (the level is halfway into it), both are tried. (Packed out of cache, 300 x 300 of 12 bytes 344 us by tiles, 140 as calls find; 1024 x 1024 of 16 bytes, whose lines have few sets
+ * stay in the second cache (the level is halfway into it), both are tried. (Packed out of cache, 300 x 300 of 12 bytes 347 us by tiles, 140 as calls find; 1024 x 1024 of 16 bytes, whose lines have few sets
  * of that cache, 2.5 and 3.8 ms while it was tried; Zen 4, where alone this was measured.) */
 enum { SQUARE = 16 };
 static bool may_go_by_blocks(const ldg_nest *n, int p, int q) {
