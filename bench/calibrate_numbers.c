@@ -325,9 +325,9 @@ static int64_t best_slots(const bench_pools *p, int side, ldg_model_name name, c
 
 enum { ASKS = 5, COLUMN = 1 << 17 };
 
-/* ns of a column of every fifth line by these distances, from beyond all caches but the last, on one side. Everything is taken to be far, and
- * each job for the only call, so that it is not timed but asks. False: the kernels know no asking. */
-static bool ask_ns(const bench_pools *p, int side, const int *blocks, double *ns) {
+/* ns of a column of every fifth line by these distances, from beyond all caches but the last, on one side, with blocks read before they are moved or not. Everything is
+ * taken to be far, and each job for the only call, so that it is not timed but asks. False: the kernels know no asking. */
+static bool ask_ns(const bench_pools *p, int side, bool touched, const int *blocks, double *ns) {
   const int64_t n = ldg_min(COLUMN, p->bytes / 320);
   const bool reads = side == LDG_MODEL_READ;
   const ldg_nest column = { .block = 8, .nd = 1, .dim = { { n, reads ? 320 : 8, reads ? 8 : 320 } }, .once = true };
@@ -336,7 +336,7 @@ static bool ask_ns(const bench_pools *p, int side, const int *blocks, double *ns
   bool known = true;
   for (int i = 0; i < ASKS; i++) {
     ldg_model m = *before;
-    m.number[LDG_MODEL_AHEAD] = blocks[i], ns[i] = 1e18;
+    m.number[LDG_MODEL_AHEAD] = blocks[i], m.number[LDG_MODEL_TOUCHED] = touched, ns[i] = 1e18;
     for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = 64 << k;
     ldg_model_use(&m);
     if (blocks[i]) ldg_plan_once(&j[i], &column);
@@ -353,16 +353,25 @@ static bool ask_ns(const bench_pools *p, int side, const int *blocks, double *ns
   return known;
 }
 
-/* The best distance for both sides together, of those that neither loses by: processors differ in which of them waits more. */
-static int64_t lines_ahead(const bench_pools *p) {
+/* The best distance for both sides together, of those that neither loses by: processors differ in which of them waits more. *all: what it takes, by what the plain kernel does. */
+static int64_t lines_ahead(const bench_pools *p, bool touched, double *all) {
   static const int blocks[ASKS] = { 0, 32, 64, 128, 256 };
   double read[ASKS], written[ASKS], times[ASKS];
-  if (!ask_ns(p, LDG_MODEL_READ, blocks, read) || !ask_ns(p, LDG_MODEL_WRITE, blocks, written)) return ldg_model_count(LDG_MODEL_AHEAD);
+  *all = 1;
+  if (!ask_ns(p, LDG_MODEL_READ, touched, blocks, read) || !ask_ns(p, LDG_MODEL_WRITE, touched, blocks, written)) return ldg_model_count(LDG_MODEL_AHEAD);
   int best = 0;
   for (int i = 0; i < ASKS; i++) times[i] = read[i] * written[i];
   for (int i = 1; i < ASKS; i++)
     if (fmax(read[i] / read[0], written[i] / written[0]) < 1.05) best = times[i] < (best ? 0.98 : 0.95) * times[best] ? i : best;
+  *all = times[best] / times[0];
   return blocks[best];
+}
+/* Blocks are read before they are moved where that gains beyond asking for their lines. */
+static void ask_ahead(const bench_pools *p, ldg_model *m) {
+  double plainly, touched;
+  const int64_t plain_lines = lines_ahead(p, false, &plainly), touched_lines = lines_ahead(p, true, &touched);
+  const bool gains = touched < 0.95 * plainly;
+  m->number[LDG_MODEL_AHEAD] = gains ? touched_lines : plain_lines, m->number[LDG_MODEL_TOUCHED] = gains;
 }
 
 /* ---- long blocks ------------------------------------------------------------------------------------------------------- */
@@ -523,7 +532,7 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   m->number[LDG_MODEL_SETS_APART] = sets_apart(p);
   m->number[LDG_MODEL_STORES] = best_slots(p, LDG_MODEL_WRITE, LDG_MODEL_STORES, (const int64_t[SLOTS]){ 24, 16, 8, 4 });
   m->number[LDG_MODEL_IDLE] = best_slots(p, LDG_MODEL_READ, LDG_MODEL_IDLE, (const int64_t[SLOTS]){ 9, 4, 2, 1 });
-  m->number[LDG_MODEL_AHEAD] = lines_ahead(p);
+  ask_ahead(p, m);
   m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch about 100 bytes each */
   m->number[LDG_MODEL_ALIGN] = is_aligned_better(p);
   m->number[LDG_MODEL_STREAM] = stream_from(p, m);

@@ -7,7 +7,7 @@
 
 #define LDG_TRIAL_LEAST (128 * 64) /* bytes: calls of fewer are not timed, but of an iteration that has half as many */
 #define LDG_TRIAL_KINDS 4          /* of calls: of less than 64 KiB, of less than 512 KiB, of less than may go past the caches, of more */
-#define LDG_TRIAL_WAYS 4           /* at most */
+#define LDG_TRIAL_WAYS 5           /* at most */
 
 /* What is known of the ways for calls of one kind. All of it is racy: what is lost was only timed in vain. */
 typedef struct ldg_verdict {

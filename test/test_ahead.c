@@ -6,6 +6,8 @@
 #include "base_model.h"
 #include "../backends/host/ahead.h"
 #include "../backends/host/paced.h"
+#include "../backends/host/trial.h"
+#include "plan.h"
 
 #include <pthread.h>
 
@@ -19,7 +21,7 @@ START_TEST(lines_asked_for) {
   for (int i = 0; i < 72; i++) {
     const int64_t len = rng_in(&r, 0, 3) ? rng_in(&r, 1, 300) : rng_in(&r, 1, 3000), n = rng_in(&r, 30, len > 300 ? 60 : 300), step = len + rng_in(&r, 32, 900);
     m.number[LDG_MODEL_AHEAD] = i % 8 ? rng_in(&r, 1, 200) : 0;
-    m.number[LDG_MODEL_WRITTEN] = i % 4 < 2 ? rng_in(&r, 1, 40) : 0;
+    m.number[LDG_MODEL_WRITTEN] = i % 4 < 2 ? rng_in(&r, 1, 40) : 0, m.number[LDG_MODEL_TOUCHED] = i / 2 % 2;
     for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = i % 2 || k == 0 ? (int64_t)64 << k : (int64_t)64 << (20 + k);
     ldg_model_use(&m);
     sample *s = s_contiguous(len, s_elem(LADING_BYTE));
@@ -110,7 +112,7 @@ START_TEST(groups_are_tried) {
   for (int fast = 0; fast < 2; fast++) {
     ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 1024, 4096, 8 } } } };
     ldg_model_use(&m);
-    ldg_paced_prepare(&j, asking_kernel, NULL, plain_kernel, NULL);
+    ldg_paced_prepare(&j, &(ldg_paced_ways){ asking_kernel, NULL, plain_kernel, NULL, NULL });
     ldg_model_use(NULL);
     spins[fast] = 400; spins[!fast] = 8000;
     took[0] = took[1] = 0;
@@ -247,7 +249,7 @@ START_TEST(one_call) {
   ldg_model m = ldg_model_builtin();
   ldg_nest near = { .block = 8, .nd = 1, .dim = { { 1000, 320, 8 } } }, far = near, longest = { .block = INT64_MAX, .nd = 1, .dim = { { 1, 8, 8 } } };
   ldg_job j, plain = { .run = plain_kernel };
-  m.number[LDG_MODEL_AHEAD] = 64, far.dim[0].n = 1 << 20, near.once = far.once = true;
+  m.number[LDG_MODEL_AHEAD] = 64, m.number[LDG_MODEL_TOUCHED] = 0, far.dim[0].n = 1 << 20, near.once = far.once = true;
   ldg_model_use(&m);
   ck_assert(ldg_ahead_why_not(&near) != NULL);
   ck_assert(ldg_ahead_why_not(&far) == NULL);
@@ -260,6 +262,44 @@ START_TEST(one_call) {
 }
 END_TEST
 
+/* Blocks of other strategies have their lines asked for as another way, by what stands behind what those go by: all ways move the same. */
+static void check_ways(const char *strategy, const ldg_nest *n, bool asks, rng *r) {
+  const int64_t blocks = n->dim[0].n, from = n->block + (blocks - 1) * n->dim[0].src, to = n->block + (blocks - 1) * n->dim[0].dst;
+  ldg_job j = { .run = NULL }, ahead;
+  bool asked = false;
+  ck_assert(ldg_plan_nest(&j, n, strategy, NULL) && !strcmp(j.name, strategy));
+  ck_assert(!asks || (ldg_plan_nest(&ahead, n, "ahead", NULL) && !strcmp(ahead.name, "ahead")));
+  char *src = malloc((size_t)from), *dst = malloc((size_t)to), *expected = malloc((size_t)to);
+  for (int64_t i = 0; i < from; i++) src[i] = (char)rng_in(r, 0, 255);
+  memset(expected, 7, (size_t)to);
+  for (int64_t i = 0; i < blocks; i++) memcpy(expected + i * n->dim[0].dst, src + i * n->dim[0].src, (size_t)n->block);
+  for (int k = 0; k < LDG_TRIAL_WAYS && ldg_trial_way(&j, k); k++) {
+    memset(dst, 7, (size_t)to);
+    ldg_trial_way(&j, k)(&j, src, dst, 0, blocks);
+    ck_assert_msg(!memcmp(dst, expected, (size_t)to), "way %d", k);
+    asked |= asks && ldg_trial_way(&j, k) == ldg_trial_way(&ahead, 1);
+  }
+  ck_assert_int_eq(asked, asks && ldg_cpu_ticks());
+  free(src), free(dst), free(expected);
+}
+START_TEST(asked_for_too) {
+  rng r = rng_of(49);
+  ldg_model m = ldg_model_builtin();
+  for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = 64;
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_APART] = 4;
+  m.number[LDG_MODEL_AHEAD] = 16, m.number[LDG_MODEL_WRITTEN] = 0;
+  for (int i = 0; i < 60; i++) {
+    const int64_t block = rng_in(&r, 1, 64), far = i % 3 ? 4096 : 4096 + rng_in(&r, 8, 500);
+    const ldg_nest read = { .block = block, .nd = 1, .dim = { { rng_in(&r, 130, 300), 4096, block } }, .any = true };
+    const ldg_nest written = { .block = block, .nd = 1, .dim = { { rng_in(&r, 130, 300), block, far } }, .any = true };
+    m.number[LDG_MODEL_TOUCHED] = i % 2, ldg_model_use(&m);
+    check_ways("paced", &read, i % 2, &r), check_ways("paced", &written, i % 2, &r);
+    check_ways("block", &read, i % 2, &r), check_ways("block", &written, i % 2, &r);
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
 int main(int argc, char **argv) {
-  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, groups_are_tried, few_lines_are_timed_less_often, jobs_take_turns, a_rare_job, slow_beginning, slow_later, plain_stays, threads_share_a_job, one_call);
+  return CHECK_MAIN("ahead", argc, argv, lines_asked_for, faster_kernel_runs, groups_are_tried, few_lines_are_timed_less_often, jobs_take_turns, a_rare_job, slow_beginning, slow_later, plain_stays, threads_share_a_job, one_call, asked_for_too);
 }

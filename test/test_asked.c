@@ -11,7 +11,7 @@ static int nothing(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t
 static ldg_model waiting(int64_t written) {
   ldg_model m = ldg_model_builtin();
   for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = INT64_C(16384) << 5 * k;
-  m.number[LDG_MODEL_AHEAD] = 64, m.number[LDG_MODEL_WRITTEN] = written, m.number[LDG_MODEL_STREAM] = INT32_MAX;
+  m.number[LDG_MODEL_AHEAD] = 64, m.number[LDG_MODEL_WRITTEN] = written, m.number[LDG_MODEL_TOUCHED] = 0, m.number[LDG_MODEL_STREAM] = INT32_MAX;
   return m;
 }
 
@@ -44,6 +44,31 @@ START_TEST(lines_that_are_written) {
       ldg_ahead_prepare(&j, &plain, nothing);
       ck_assert_int_eq(LDG_ASKED(&j)->ahead, asked_for[i].ahead[w]);
       ck_assert_int_eq(LDG_ASKED(&j)->writes, asked_for[i].writes[w]);
+    }
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* Which blocks are read before they are moved, where that gains: of 128 lines and more, not those that are written to few sets, nor long ones. */
+START_TEST(blocks_that_are_read) {
+  static const struct { ldg_nest nest; bool may, touched; } of[] = {
+    { { .block = 40, .nd = 1, .dim = { { 128, 1000, 40 } } }, true, true },   { { .block = 40, .nd = 1, .dim = { { 128, 4096, 40 } } }, true, true },
+    { { .block = 40, .nd = 1, .dim = { { 128, 40, 1000 } } }, true, true },   { { .block = 40, .nd = 1, .dim = { { 128, 40, -512 } } }, true, false },
+    { { .block = 40, .nd = 1, .dim = { { 128, 40, 256 } } }, true, true },    { { .block = 40, .nd = 1, .dim = { { 127, 1000, 40 } } }, false, true },
+    { { .block = 256, .nd = 1, .dim = { { 128, 256, 1000 } } }, true, true }, { { .block = 257, .nd = 1, .dim = { { 128, 257, 1000 } } }, false, true },
+    { { .block = 8, .nd = 1, .dim = { { 4000, 40, 8 } } }, false, true },     { { .block = 40, .nd = 1, .dim = { { 128, 1000, 40 } }, .once = true }, false, true },
+    { { .block = 16, .nd = 1, .dim = { { ENTRIES, 16, 0 } }, .at = listed, .at4 = listed4, .span = 100 * ENTRIES, .list = LDG_LIST_DST }, true, true },
+    { LISTED(LDG_LIST_DST, 16, 0), false, true },
+  };
+  ldg_model m = waiting(0);
+  for (int touched = 0; touched < 2; touched++) {
+    m.number[LDG_MODEL_TOUCHED] = touched, ldg_model_use(&m);
+    for (int i = 0; i < COUNT_OF(of); i++) {
+      ldg_job j = { .nest = of[i].nest };
+      ck_assert_msg(ldg_ahead_may_gain(&j.nest) == (touched && of[i].may), "nest %d", i);
+      ldg_ahead_settle(&j);
+      ck_assert_msg(LDG_ASKED(&j)->touch == (touched && of[i].touched), "nest %d", i);
     }
   }
   ldg_model_use(NULL);
@@ -91,4 +116,4 @@ START_TEST(runs_that_are_tried) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, columns_that_wait, lines_that_are_written, runs_that_are_written, runs_that_are_tried); }
+int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, columns_that_wait, lines_that_are_written, blocks_that_are_read, runs_that_are_written, runs_that_are_tried); }

@@ -178,14 +178,14 @@ static int apart_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, in
 static int whole_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)j, (void)s, (void)d, (void)i0, (void)n; return ran = 3, LADING_OK; }
 static int first_of_length(ldg_nest n, int64_t iterations) {
   ldg_job j = { .nest = n };
-  ldg_paced_prepare(&j, groups_kernel, apart_kernel, whole_kernel, whole_kernel);
+  ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, apart_kernel, whole_kernel, whole_kernel, NULL });
   j.run(&j, NULL, NULL, 0, iterations);
   return ran;
 }
 static int first_of(ldg_nest n) { return first_of_length(n, n.dim[n.nd - 1].n); }
 static ldg_paced numbers_of(ldg_nest n) {
   ldg_job j = { .nest = n };
-  ldg_paced_prepare(&j, groups_kernel, apart_kernel, whole_kernel, NULL);
+  ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, apart_kernel, whole_kernel, NULL, NULL });
   return *LDG_PACED(&j);
 }
 START_TEST(first_calls_of_columns) {
@@ -256,7 +256,7 @@ START_TEST(columns_by_idle_slots) {
     for (int64_t idle = 4; idle <= 9; idle += 5) {
       m.number[LDG_MODEL_IDLE] = idle, ldg_model_use(&m);
       ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 4096, 4096 / sets, 8 } } } };
-      ldg_paced_prepare(&j, groups_kernel, idle_kernel, whole_kernel, late_kernel);
+      ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, idle_kernel, whole_kernel, late_kernel, NULL });
       bool seen[5] = { false };
       for (int i = 0; i < OFTEN; i++) {
         j.run(&j, NULL, NULL, 0, 4096);
@@ -275,7 +275,7 @@ static int stores_seen;
 static int stores_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { (void)s, (void)d, (void)i0, (void)n; return stores_seen = LDG_PACED(j)->stores, LADING_OK; }
 static int stores_of_blocks(int64_t n, int64_t block, int64_t stride) {
   ldg_job j = { .nest = { .block = block, .nd = 1, .dim = { { n, block, stride } } } };
-  ldg_paced_prepare(&j, groups_kernel, stores_kernel, whole_kernel, NULL);
+  ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, stores_kernel, whole_kernel, NULL, NULL });
   stores_seen = 0;
   for (int i = 0; i < OFTEN && !stores_seen; i++) j.run(&j, NULL, NULL, 0, n);
   return stores_seen;
@@ -365,7 +365,7 @@ START_TEST(few_blocks_of_few_sets) {
   ck_assert_pstr_eq(ldg_paced_why_not(&columns_in_loops), NULL);
   const ldg_nest one_side = { .block = 8, .nd = 1, .dim = { { 100, 4096, 4096 } } }; /* stores for what is written, and no slots for what is read */
   ldg_job j = { .nest = one_side };
-  ldg_paced_prepare(&j, groups_kernel, stores_kernel, whole_kernel, NULL);
+  ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, stores_kernel, whole_kernel, NULL, NULL });
   ck_assert_int_eq(LDG_PACED(&j)->stores, 11);
   ck_assert_int_eq(LDG_PACED(&j)->idle, 0);
   ck_assert(!LDG_PACED(&j)->reads && LDG_PACED(&j)->writes);
@@ -456,7 +456,7 @@ END_TEST
 static bool always_apart(ldg_nest n) {
   ldg_job j = { .nest = n };
   bool all = true;
-  ldg_paced_prepare(&j, groups_kernel, apart_kernel, whole_kernel, whole_kernel);
+  ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, apart_kernel, whole_kernel, whole_kernel, NULL });
   for (int i = 0; i < OFTEN; i++) j.run(&j, NULL, NULL, 0, n.dim[0].n), all = all && ran == 2;
   return all;
 }

@@ -95,16 +95,14 @@ START_TEST(few_columns) {
 }
 END_TEST
 
-/* Does calls' trial of a transpose, packed or unpacked, have blocks for its last way? */
-static bool tries_blocks(ldg_nest n, bool back) {
+/* Does calls' trial of a transpose, packed or unpacked, have blocks for its last way, of so many, and tiles in any order for its first one? */
+static bool tries_blocks(ldg_nest n, bool back, int ways) {
   ldg_job tried, plain, block;
-  ldg_run *way[2];
   if (back) n = ldg_nest_swapped(n);
   ck_assert(ldg_plan_nest(&tried, &n, "transpose", NULL) && !strcmp(tried.name, "transpose"));
   n.once = true;
   ck_assert(ldg_plan_nest(&plain, &n, "transpose", NULL) && ldg_plan_nest(&block, &n, "block", NULL));
-  memcpy(way, (const char *)tried.own + LDG_TRIAL_OWN, sizeof way);
-  if (tried.run != plain.run) ck_assert(way[0] == plain.run && way[1] == block.run);
+  if (tried.run != plain.run) ck_assert(ldg_trial_way(&tried, 0) == plain.run && ldg_trial_way(&tried, ways - 1) == block.run);
   return tried.run != plain.run;
 }
 /* Elements that have no squares are tried by tiles and block by block where the second cache holds all lines until the first one is come back to. */
@@ -125,18 +123,28 @@ START_TEST(block_by_block) {
     backwards.dim[0].src = -x->stride, backwards.dim[1].dst = -x->rows * x->width;
     planes.nd = 3, planes.dim[2] = n.dim[1], planes.dim[1] = (ldg_dim){ 200, x->rows * x->stride, x->rows * x->width }, planes.dim[2].dst *= 200; /* a line waits for all of them */
     for (int back = 0; back < 2 && ldg_cpu_ticks(); back++) {
-      ck_assert_msg(tries_blocks(n, back) == of[i].tried && tries_blocks(backwards, back) == of[i].tried, "case %d, %d", i, back);
-      ck_assert_msg(!tries_blocks(planes, back), "planes of case %d, %d", i, back);
+      ck_assert_msg(tries_blocks(n, back, 2) == of[i].tried && tries_blocks(backwards, back, 2) == of[i].tried, "case %d, %d", i, back);
+      ck_assert_msg(!tries_blocks(planes, back, 2), "planes of case %d, %d", i, back);
     }
     check_matrix(x, 0, x->columns, of[i].tried ? OFTEN : 2, &r, LDG_BY_LINES, plain, NULL);
   }
   ck_assert_int_ge(plain[LDG_PACK], 10);
   ck_assert_int_ge(plain[LDG_UNPACK], 10);
+  ldg_nest some = { .block = 16, .nd = 2, .dim = { { 9, 160, 16 }, { 9, 16, 144 } } }; /* few, as above, but there may be many */
+  ck_assert(!tries_blocks(some, false, 2));
+  some.any = true;
+  ck_assert_int_eq(tries_blocks(some, false, 2), ldg_cpu_ticks() != 0);
   m = ldg_model_builtin(); /* four ways: groups of few sets as well */
   m.level[LDG_MODEL_L2] = 1 << 20, m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 8;
   ldg_model_use(&m);
   check_matrix(&(matrix){ 16, 66, 70, 2048 }, 0, 70, 2 * OFTEN, &r, LDG_BY_LINES, all, &written);
   ck_assert_int_gt(written, 0);
+  ldg_job four, block;
+  ldg_nest columns = { .block = 16, .nd = 2, .dim = { { 66, 16, 2048 }, { 70, 66 * 16, 16 } } };
+  ck_assert(ldg_plan_nest(&four, &columns, "transpose", NULL) && !strcmp(four.name, "transpose"));
+  columns.once = true;
+  ck_assert(ldg_plan_nest(&block, &columns, "block", NULL));
+  ck_assert(!ldg_cpu_ticks() || ldg_trial_way(&four, 3) == block.run);
   ldg_model_use(NULL);
 }
 END_TEST

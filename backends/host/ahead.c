@@ -7,6 +7,7 @@
 
 #include "cost.h"
 #include "kernels.h"
+#include "paced.h"
 #include "trial.h"
 
 enum {
@@ -14,6 +15,7 @@ enum {
   BLOCK_MAX = 8192,  /* bytes: longer ones are streams by themselves */
   WRITTEN_MAX = 1 << 20, /* bytes: those of lines that are read before they are written */
   LISTED_MAX = 256,  /* bytes: of listed blocks, one line each is asked for */
+  TOUCHED_MAX = 256, /* bytes: of blocks that are read before they are moved */
   SHORT_MAX = 256,   /* bytes: of blocks that have no line after the other */
   SHARERS = 8,       /* listed blocks that have a line in common, where lines that are written are what takes longest */
   ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
@@ -67,11 +69,13 @@ static bool is_likely(const ldg_nest *n) {
   return 2 * LINE * lines > cached && ldg_cost_footprint(n) > cached;
 }
 
+static bool are_untimed(const ldg_nest *n) { return blocks_of(n, n->nd) < LDG_TRIAL_LEAST / ldg_min(LINE * lines_of(n), LDG_TRIAL_LEAST); }
+
 /* What the first cache holds may come from anywhere, too, but is over before much was asked for; and compiled kernels are good at it. Where
  * lines that are written take that long, they are worth the while nevertheless. */
 static bool are_few(const ldg_nest *n) {
   const int64_t blocks = blocks_of(n, n->nd);
-  if (blocks < LDG_TRIAL_LEAST / ldg_min(LINE * lines_of(n), LDG_TRIAL_LEAST)) return true;
+  if (are_untimed(n)) return true;
   if (ldg_model_count(LDG_MODEL_WRITTEN) && side_of(n) == LDG_MODEL_WRITE) return false;
   return LINE * (double)blocks * (double)lines_of(n) <= 2 * ldg_model_footprint(LDG_MODEL_L1);
 }
@@ -81,14 +85,22 @@ static bool are_streamed(const ldg_nest *n) {
   return !n->at && n->block >= BLOCK_MAX && is_by_written(n) && (double)n->block * (double)blocks_of(n, n->nd) >= (double)ldg_model_count(LDG_MODEL_STREAM);
 }
 
+static const char *blocks_why_not(const ldg_nest *n) {
+  if (n->at && list_why_not(n)) return list_why_not(n);
+  if (!n->at && !is_by_written(n) && !has_lines(n, LDG_MODEL_READ) && !has_lines(n, LDG_MODEL_WRITE)) return "blocks share lines, or come back to them";
+  return n->once && !is_likely(n) ? "one call does not find out whether that is faster" : NULL;
+}
 const char *ldg_ahead_why_not(const ldg_nest *n) {
   if (ldg_model_count(LDG_MODEL_AHEAD) == 0) return "this machine foresees what is read, or does not mind";
   if (n->block > (n->at ? LISTED_MAX : is_by_written(n) ? WRITTEN_MAX : BLOCK_MAX)) return "blocks are long";
   if (are_few(n)) return "lines are few";
   if (are_streamed(n)) return "they go past the caches";
-  if (n->at && list_why_not(n)) return list_why_not(n);
-  if (!n->at && !is_by_written(n) && !has_lines(n, LDG_MODEL_READ) && !has_lines(n, LDG_MODEL_WRITE)) return "blocks share lines, or come back to them";
-  return n->once && !is_likely(n) ? "one call does not find out whether that is faster" : NULL;
+  return blocks_why_not(n);
+}
+
+/* Blocks that are read before they are moved gain much where they come from memory, however few they are. */
+bool ldg_ahead_may_gain(const ldg_nest *n) {
+  return ldg_model_count(LDG_MODEL_AHEAD) && ldg_model_count(LDG_MODEL_TOUCHED) && n->block <= TOUCHED_MAX && !are_untimed(n) && !blocks_why_not(n);
 }
 
 /* Not more than the plain kernel takes, since that is there, too. */
@@ -97,20 +109,29 @@ double ldg_ahead_share(const ldg_nest *n) { return is_likely(n) ? 0.75 : 0.99; }
 /* Lines that are written next to each other are soon there; nor should those of a long block be asked for all at once. */
 static bool is_near(const ldg_nest *n) { return is_by_written(n) && (n->dim[0].dst == n->block || n->block > BLOCK_MAX); }
 
+/* Blocks of up to four lines come from memory sooner where some bytes of them are read one by one before the block is moved by wide loads, or written: more
+ * so than by asking alone, which does not need it (bench/README.md). Not where lines that are written meet in few sets. */
+enum { SETS = 8 };
+static bool is_touched(const ldg_nest *n, int side) {
+  const bool meets = side == LDG_MODEL_WRITE && !n->at && ldg_paced_sets(n->dim[0].dst) <= SETS;
+  return ldg_model_count(LDG_MODEL_TOUCHED) != 0 && !meets;
+}
+
 /* Behind the end of a row, of a nest or of a part of it lines are asked for that come next, or in vain. */
-static void settle_distance(const ldg_nest *n, ldg_asked *a) {
+void ldg_ahead_settle(ldg_job *j) {
+  const ldg_nest *n = &j->nest;
+  ldg_asked *a = (ldg_asked *)(void *)((char *)j->own + LDG_ASKED_AT);
   const int64_t blocks = (ldg_max(ldg_model_count(LDG_MODEL_AHEAD), 1) + lines_of(n) - 1) / lines_of(n), row = n->dim[0].n;
   const bool by_rows = n->nd > 1 && row <= ROW_MAX;
   const uint64_t many = (uint64_t)(by_rows ? (blocks + row - 1) / row : blocks);
   const int side = side_of(n);
-  a->writes = side == LDG_MODEL_WRITE;
+  a->writes = side == LDG_MODEL_WRITE, a->touch = is_touched(n, side);
   if (is_near(n)) a->ahead = LINE * ldg_model_count(LDG_MODEL_WRITTEN);
   else a->ahead = n->at ? (int64_t)many : (int64_t)(many * (uint64_t)stride_of(&n->dim[by_rows], side));
 }
 
-_Static_assert(sizeof(ldg_asked) <= LDG_TRIAL_OWN, "a trial leaves it room");
+_Static_assert(sizeof(ldg_long) <= LDG_ASKED_AT && LDG_ASKED_AT + sizeof(ldg_asked) <= LDG_TRIAL_OWN, "a trial leaves it room");
 void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
-  ldg_asked *a = (ldg_asked *)(void *)j->own;
-  memcpy(&a->long_, plain->own, sizeof a->long_), settle_distance(&j->nest, a);
+  memcpy(j->own, plain->own, sizeof(ldg_long)), ldg_ahead_settle(j);
   ldg_trial_prepare(j, (ldg_run *const[]){ plain->run, asking }, 2, is_likely(&j->nest), ldg_trial_lines(&j->nest));
 }

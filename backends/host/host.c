@@ -95,7 +95,7 @@ static void memcpy_prepare(ldg_job *j) {
   j->run = kernels()->dense;
 }
 
-/* Kernels that put blocks together are of one length of a row, the greatest one. More than a word goes by a call for each row (rows of 48 bytes one by one and so, in ns: 16 of 4 blocks 36 and 40, 8 of 8 blocks 35 and 32; Zen 4). */
+/* Kernels that put blocks together are of one length of a row, the greatest one. More than a word goes by a call for each row (16 rows of 4 blocks of 48 bytes one by one 36 ns, so 40; Zen 4; bench/README.md has longer rows). */
 enum { WORD = 8, ROW_LEAST = 8 };
 static bool in_lanes(const ldg_nest *n, int row) {
   if (n->block <= WORD) return n->block == rows[row].hi && ldg_model_count(LDG_MODEL_LANES) != 0;
@@ -134,15 +134,14 @@ static double transpose_cost(const ldg_nest *n) {
   transpose_dims(n, &p, &q);
   return ldg_cost_transpose(n, p, q);
 }
-/* Elements that have no squares are moved one by one either way: block by block has more lines on their way at once, tiles load each of them fewer times. So where all lines between two visits of one
+/* Elements of more than a word have no squares, at any level, so they are moved one by one either way: block by block has more lines on their way at once, tiles load each of them fewer times. So where all lines between two visits of one
  * stay in the second cache (the level is halfway into it), both are tried. (Packed out of cache, 300 x 300 of 12 bytes 347 us by tiles, 140 as calls find; 1024 x 1024 of 16 bytes, whose lines have few sets
- * of that cache, 2.5 and 3.8 ms while it was tried; Zen 4, where alone this was measured.) */
-enum { SQUARE = 16 };
+ * of that cache, 2.5 and 3.8 ms while it was tried; Zen 4, where alone this was measured.) How many items there are to a call of any number nobody knows before, so those are tried, too: shorter calls are not timed. */
 static bool may_go_by_blocks(const ldg_nest *n, int p, int q) {
   const int64_t stride = p < q ? n->dim[p].src : n->dim[q].dst, power = (int64_t)((uint64_t)stride & -(uint64_t)stride); /* lines so far apart have as many times fewer sets */
   double lines = 1;
   for (int k = 0; k < ldg_max(p, q); k++) lines *= (double)n->dim[k].n;
-  return 2 * n->block > SQUARE && (n->any || bytes_of(n) >= LDG_TRIAL_LEAST) && lines * (double)ldg_max(power, LINE) <= ldg_model_footprint(LDG_MODEL_L2);
+  return n->block > WORD && (n->any || bytes_of(n) >= LDG_TRIAL_LEAST) && lines * (double)ldg_max(power, LINE) <= ldg_model_footprint(LDG_MODEL_L2);
 }
 _Static_assert(sizeof ((ldg_kernels *)NULL)->transpose[0] / sizeof(ldg_run *) < LDG_TRIAL_WAYS, "and one more way");
 _Static_assert(2 * LDG_TILE_NUMBERS * sizeof(int64_t) <= LDG_TRIAL_OWN, "a trial leaves it room");
@@ -252,19 +251,33 @@ static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row), ld
   if (late || j->nest.any || is_far(&t->long_, j->nest.dim[j->nest.nd - 1].n)) ways[++n] = run_last;
   ldg_trial_prepare(j, ways, n + 1, 0, ldg_trial_lines(&j->nest));
 }
+static ldg_run *asking_kernel(const ldg_nest *n) {
+  const int row = block_row(n->block);
+  const ldg_block_kernels *k = &kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
+  return n->at ? k->list[n->list == LDG_LIST_DST][LDG_ASKING4] : k->strided[ldg_min(n->nd, 3) - 1][LDG_ASKING];
+}
+/* Behind what else kernels go by. NULL: it could gain nothing. */
+static ldg_run *asking_too(ldg_job *j) {
+  if (!ldg_ahead_may_gain(&j->nest)) return NULL;
+  ldg_ahead_settle(j);
+  return asking_kernel(&j->nest);
+}
 static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
   prepare_blocks(j, kernel);
   if (j->nest.once) return;
   ldg_run *late = are_many(&j->nest) ? late_kernel(&j->nest) : NULL;
-  if (j->run == long_run) try_long(j, kernel, late);
-  else ldg_trial_prepare(j, (ldg_run *const[]){ j->run, late }, late ? 2 : 1, 0, ldg_trial_lines(&j->nest));
+  if (j->run == long_run) {
+    try_long(j, kernel, late);
+    return;
+  }
+  ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *asking = asking_too(j);
+  int n = 1;
+  if (late) ways[n++] = late;
+  if (asking) ways[n++] = asking;
+  ldg_trial_prepare(j, ways, n, 0, ldg_trial_lines(&j->nest));
 }
 static void block_plainly(ldg_job *j) { prepare_blocks(j, block_kernel); }
 static void block_prepare(ldg_job *j) { try_blocks(j, block_kernel); }
-static void paced_prepare(ldg_job *j) {
-  const int row = block_row(j->nest.block);
-  ldg_paced_prepare(j, kernels()->block[row].groups, kernels()->block[row].apart, block_kernel(&j->nest, row), are_many(&j->nest) ? late_kernel(&j->nest) : NULL);
-}
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
   if (n->nd > 1) return "loops around a list";
@@ -279,12 +292,15 @@ static void list_plainly(ldg_job *j) { long_of(j), prepare_blocks(j, list_kernel
 static void list_prepare(ldg_job *j) { long_of(j), try_blocks(j, list_kernel); }
 
 static void ahead_prepare(ldg_job *j) {
-  const ldg_nest *n = &j->nest;
-  const int row = block_row(n->block);
-  const ldg_block_kernels *k = &kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
   ldg_job plain = *j;
-  (n->at ? list_plainly : block_plainly)(&plain);
-  ldg_ahead_prepare(j, &plain, n->at ? k->list[n->list == LDG_LIST_DST][LDG_ASKING4] : k->strided[ldg_min(n->nd, 3) - 1][LDG_ASKING]);
+  (j->nest.at ? list_plainly : block_plainly)(&plain);
+  ldg_ahead_prepare(j, &plain, asking_kernel(&j->nest));
+}
+
+static void paced_prepare(ldg_job *j) {
+  const int row = block_row(j->nest.block);
+  const ldg_block_kernels *k = &kernels()->block[row];
+  ldg_paced_prepare(j, &(ldg_paced_ways){ k->groups, k->apart, block_kernel(&j->nest, row), are_many(&j->nest) ? late_kernel(&j->nest) : NULL, asking_too(j) });
 }
 
 static const char *varlist_why_not(const ldg_nest *n) {

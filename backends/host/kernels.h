@@ -128,7 +128,7 @@ enum { LDG_JOINED = LDG_REGISTER == 16 ? 16 : 32 };
 LDG_INLINE ldg_half_register ldg_of_two(ldg_16 low, ldg_16 high) {
 #if LDG_REGISTER > 16
   __m256i both = _mm256_insertf128_si256(_mm256_castsi128_si256((__m128i)low), (__m128i)high, 1);
-  __asm__("" : "+x"(both)); /* clang 14 would store some in halves, 48 in all kernels of v3 instead of 14 */
+  __asm__("" : "+x"(both)); /* clang 14 would store more of them in halves */
   return (ldg_half_register)both;
 #else
   return (void)high, low;
@@ -257,11 +257,14 @@ typedef struct ldg_long_ways { ldg_long long_; ldg_run *other[LDG_LONG_OTHERS]; 
 typedef struct ldg_one_run { int64_t libc, stream, tried, asks, ahead, aligned, back; ldg_run *trial; } ldg_one_run;
 #define LDG_ONE_RUN(job) ((const ldg_one_run *)(const void *)(job)->own)
 
-/* What kernels that ask for lines ahead go by, in job->own: how many bytes, or entries, ahead, and whether on the side that is written. */
-typedef struct ldg_asked { ldg_long long_; int64_t ahead; bool writes; } ldg_asked; /* the first as in ldg_shuffle */
-#define LDG_ASKED(job) ((const ldg_asked *)(const void *)(job)->own)
+/* What kernels that ask for lines ahead go by, in job->own behind what others go by: how many bytes, or entries, ahead; whether on the side that is written; whether blocks are
+ * read in some places there before they are moved. */
+typedef struct ldg_asked { int64_t ahead; bool writes, touch; } ldg_asked;
+#define LDG_ASKED_AT 56
+#define LDG_ASKED(job) ((const ldg_asked *)(const void *)((const char *)(job)->own + LDG_ASKED_AT))
 #define LDG_ASKED_FOR 2
 LDG_INLINE void ldg_ask(const char *at) { __builtin_prefetch(at, 0, 2); } /* into the second-level cache */
+LDG_INLINE void ldg_touch(const char *at) { (void)*(const volatile char *)at; }
 LDG_INLINE void ldg_ask_near(const char *at) { __builtin_prefetch(at, 0, 3); }
 
 /* What a shuffle kernel goes by, in job->own. Lanes are of 1 or 4 bytes; masks have a bit for each. */

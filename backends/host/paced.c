@@ -17,7 +17,7 @@ enum { LINE = 64 };
 
 /* First what kernels go by. Of a column of any length, up to `few` blocks go by `plain`. */
 typedef struct paced { ldg_paced each; ldg_run *kernel, *other, *plain; int64_t few; } paced;
-_Static_assert(sizeof(paced) <= LDG_TRIAL_OWN, "a trial leaves it room");
+_Static_assert(sizeof(paced) <= LDG_ASKED_AT, "kernels that ask find theirs behind it");
 
 /* No processor was seen to gain by columns of more sets; numbers of a file may be anything; and no first cache has fewer ways. */
 enum { SETS_MOST = 8, MEET_MOST = 1024, SLOTS_MOST = 64, WAYS = 8 };
@@ -277,18 +277,19 @@ static int64_t few_blocks(const ldg_nest *n, flank r, flank w) {
 }
 
 /* By groups if what is read is by nothing else, else as this machine likes it; the other of both is worth a trial. */
-void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain, ldg_run *late) {
+void ldg_paced_prepare(ldg_job *j, const ldg_paced_ways *k) {
   flank r, w;
   slow_flanks(&j->nest, &r, &w);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
   const bool in_groups = group && !r.idle && (r.group || w.groups_first || !sets_by(LDG_MODEL_SETS_APART)), either = group && (r.idle || w.stores);
   *(paced *)(void *)j->own = (paced){
-    { group, r.idle ? r.idle : w.idle, w.stores, r.group != 0, w.group != 0 }, in_groups ? groups : apart, in_groups ? apart : groups, plain, few_blocks(&j->nest, r, w)
+    { group, r.idle ? r.idle : w.idle, w.stores, r.group != 0, w.group != 0 }, in_groups ? k->groups : k->apart, in_groups ? k->apart : k->groups, k->plain, few_blocks(&j->nest, r, w)
   };
-  ldg_run *ways[LDG_TRIAL_WAYS] = { plain, run };
+  ldg_run *ways[LDG_TRIAL_WAYS] = { k->plain, run };
   int n = 2;
   if (either) ways[n++] = run_other;
-  if (late) ways[n++] = late;
+  if (k->late) ways[n++] = k->late;
+  if (k->asking) ways[n++] = k->asking;
   if (w.trust == KNOWN && !r.sets) ways[0] = run, n = 1; /* the first calls are all that some programs make, and 9 of 13 would go the slower ways */
   ldg_trial_prepare(j, ways, n, n > 1 && !is_only_guessed(r, w), ldg_trial_lines(&j->nest));
 }

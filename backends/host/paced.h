@@ -24,7 +24,8 @@ int64_t ldg_paced_written(int64_t block, int64_t stride);
 int64_t ldg_paced_sets(int64_t stride);
 /* Stores to a near line for each of very many such blocks that are written, which may be better than to wait for them, and whether that comes first; 0: none. */
 int64_t ldg_paced_stores(int64_t block, int64_t stride, bool *first);
-/* `groups` and `apart` are kernels of the innermost dim of job->nest, `plain` and `late`, which may be NULL, of all of it. */
-void ldg_paced_prepare(ldg_job *j, ldg_run *groups, ldg_run *apart, ldg_run *plain, ldg_run *late);
+/* Kernels: the first two of the innermost dim of job->nest, the others of all of it; the last two are tried as well, if not NULL. */
+typedef struct ldg_paced_ways { ldg_run *groups, *apart, *plain, *late, *asking; } ldg_paced_ways;
+void ldg_paced_prepare(ldg_job *j, const ldg_paced_ways *k);
 
 #endif

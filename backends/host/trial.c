@@ -10,6 +10,8 @@ _Static_assert(LDG_TRIAL_OWN + sizeof(ways) <= sizeof ((ldg_job *)NULL)->own && 
 
 static ways *ways_of(const ldg_job *j) { return (ways *)((uintptr_t)(const void *)j->own + LDG_TRIAL_OWN); }
 
+ldg_run *ldg_trial_way(const ldg_job *j, int k) { return ways_of(j)->run[k]; }
+
 static __attribute__((noinline)) int run_timed(const ldg_job *j, ways *a, const char *src, char *dst, int64_t i0, int64_t n) {
   ldg_lap lap;
   ldg_run *const way = a->run[ldg_trial_start(&a->trial, n, &lap)];
