@@ -7,7 +7,7 @@
 /* In words why that could gain nothing; else NULL. */
 const char *ldg_ahead_why_not(const ldg_nest *n);
 double ldg_ahead_share(const ldg_nest *n); /* of what the plain kernel takes */
-/* Is that worth to be tried for blocks of any other strategy? */
+/* Is that worth to be tried for strided blocks of any other strategy? */
 bool ldg_ahead_may_gain(const ldg_nest *n);
 /* Writes what kernels that ask go by (kernels.h). */
 void ldg_ahead_settle(ldg_job *j);
