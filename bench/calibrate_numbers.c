@@ -366,12 +366,12 @@ static int64_t lines_ahead(const bench_pools *p, bool touched, double *all) {
   *all = times[best] / times[0];
   return blocks[best];
 }
-/* Blocks are read before they are moved where that gains beyond asking for their lines. */
+/* Blocks are read before they are moved where that gains beyond asking for their lines. Those that never are have the same distance, so it is theirs, if it gains at all. */
 static void ask_ahead(const bench_pools *p, ldg_model *m) {
   double plainly, touched;
   const int64_t plain_lines = lines_ahead(p, false, &plainly), touched_lines = lines_ahead(p, true, &touched);
   const bool gains = touched < 0.95 * plainly;
-  m->number[LDG_MODEL_AHEAD] = gains ? touched_lines : plain_lines, m->number[LDG_MODEL_TOUCHED] = gains;
+  m->number[LDG_MODEL_AHEAD] = gains && !plain_lines ? touched_lines : plain_lines, m->number[LDG_MODEL_TOUCHED] = gains;
 }
 
 /* ---- long blocks ------------------------------------------------------------------------------------------------------- */

@@ -90,17 +90,18 @@ static const char *blocks_why_not(const ldg_nest *n) {
   if (!n->at && !is_by_written(n) && !has_lines(n, LDG_MODEL_READ) && !has_lines(n, LDG_MODEL_WRITE)) return "blocks share lines, or come back to them";
   return n->once && !is_likely(n) ? "one call does not find out whether that is faster" : NULL;
 }
+/* Blocks that are read before they are moved gain much where they come from memory, however few lines they have; and of those that are not,
+ * lines that meet. */
+bool ldg_ahead_may_gain(const ldg_nest *n) {
+  return ldg_model_count(LDG_MODEL_AHEAD) && ldg_model_count(LDG_MODEL_TOUCHED) && !n->at && n->block <= TOUCHED_MAX && !are_untimed(n) && !blocks_why_not(n);
+}
+
 const char *ldg_ahead_why_not(const ldg_nest *n) {
   if (ldg_model_count(LDG_MODEL_AHEAD) == 0) return "this machine foresees what is read, or does not mind";
   if (n->block > (n->at ? LISTED_MAX : is_by_written(n) ? WRITTEN_MAX : BLOCK_MAX)) return "blocks are long";
-  if (are_few(n)) return "lines are few";
+  if (are_few(n)) return ldg_ahead_may_gain(n) ? "lines are few, so it is only tried beside others" : "lines are few";
   if (are_streamed(n)) return "they go past the caches";
   return blocks_why_not(n);
-}
-
-/* Blocks that are read before they are moved gain much where they come from memory, however few lines they have. */
-bool ldg_ahead_may_gain(const ldg_nest *n) {
-  return ldg_model_count(LDG_MODEL_AHEAD) && ldg_model_count(LDG_MODEL_TOUCHED) && !n->at && n->block <= TOUCHED_MAX && !are_untimed(n) && !blocks_why_not(n);
 }
 
 /* Not more than the plain kernel takes, since that is there, too. */
@@ -110,20 +111,22 @@ double ldg_ahead_share(const ldg_nest *n) { return is_likely(n) ? 0.75 : 0.99; }
 static bool is_near(const ldg_nest *n) { return is_by_written(n) && (n->dim[0].dst == n->block || n->block > BLOCK_MAX); }
 
 /* Strided blocks of up to four lines come from memory sooner where some bytes of them are read one by one before the block is moved by wide loads, or written
- * (bench/README.md). Not where lines that are written meet in few sets, nor listed blocks: shuffled ones take 1.2 to 1.7 times as long. */
+ * (bench/README.md). Not where lines that are written meet in few sets, nor listed blocks: shuffled ones take 1.2 to 1.7 times as long. Memory that is written for the first time has two
+ * faults a page by that, so what one call writes is not read. */
 enum { SETS = 8 };
 static bool is_touched(const ldg_nest *n, int side) {
-  const bool meets = side == LDG_MODEL_WRITE && ldg_paced_sets(n->dim[0].dst) <= SETS;
-  return ldg_model_count(LDG_MODEL_TOUCHED) != 0 && !n->at && !meets;
+  if (!ldg_model_count(LDG_MODEL_TOUCHED) || n->at || n->block > TOUCHED_MAX) return false;
+  return side == LDG_MODEL_READ || (!n->once && ldg_paced_sets(n->dim[0].dst) > SETS);
 }
 
-/* Behind the end of a row, of a nest or of a part of it lines are asked for that come next, or in vain: of few a quarter at most. */
+/* Behind the end of a row, of a nest or of a part of it lines are asked for that come next, or in vain: where
+ * few are as well, a quarter of them at most, in whole rows. */
 enum { PARTS = 4 };
 void ldg_ahead_settle(ldg_job *j) {
   const ldg_nest *n = &j->nest;
   ldg_asked *a = (ldg_asked *)(void *)((char *)j->own + LDG_ASKED_AT);
   const int64_t most = (ldg_max(ldg_model_count(LDG_MODEL_AHEAD), 1) + lines_of(n) - 1) / lines_of(n), row = n->dim[0].n;
-  const int64_t blocks = ldg_model_count(LDG_MODEL_TOUCHED) ? ldg_min(most, ldg_max(blocks_of(n, n->nd) / PARTS, 1)) : most;
+  const int64_t blocks = ldg_model_count(LDG_MODEL_TOUCHED) && !n->any ? ldg_min(most, ldg_max(blocks_of(n, n->nd) / PARTS, 1)) : most;
   const bool by_rows = n->nd > 1 && row <= ROW_MAX;
   const uint64_t many = (uint64_t)(by_rows ? (blocks + row - 1) / row : blocks);
   const int side = side_of(n);
