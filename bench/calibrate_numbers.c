@@ -353,25 +353,23 @@ static bool ask_ns(const bench_pools *p, int side, bool touched, const int *bloc
   return known;
 }
 
-/* The best distance for both sides together, of those that neither loses by: processors differ in which of them waits more. *all: what it takes, by what the plain kernel does. */
-static int64_t lines_ahead(const bench_pools *p, bool touched, double *all) {
-  static const int blocks[ASKS] = { 0, 32, 64, 128, 256 };
-  double read[ASKS], written[ASKS], times[ASKS];
-  *all = 1;
-  if (!ask_ns(p, LDG_MODEL_READ, touched, blocks, read) || !ask_ns(p, LDG_MODEL_WRITE, touched, blocks, written)) return ldg_model_count(LDG_MODEL_AHEAD);
+/* The best distance for both sides together, of those that neither loses by: processors differ in which of them waits more. */
+static int best_distance(const double *read, const double *written) {
+  double times[ASKS];
   int best = 0;
   for (int i = 0; i < ASKS; i++) times[i] = read[i] * written[i];
   for (int i = 1; i < ASKS; i++)
     if (fmax(read[i] / read[0], written[i] / written[0]) < 1.05) best = times[i] < (best ? 0.98 : 0.95) * times[best] ? i : best;
-  *all = times[best] / times[0];
-  return blocks[best];
+  return best;
 }
-/* Blocks are read before they are moved where that gains beyond asking for their lines. Those that never are have the same distance, so it is theirs, if it gains at all. */
+/* Blocks are read before they are moved where that gains beyond asking for their lines, of what is read: what one call writes never is (ahead.c), and of other calls it is only a way to try. */
 static void ask_ahead(const bench_pools *p, ldg_model *m) {
-  double plainly, touched;
-  const int64_t plain_lines = lines_ahead(p, false, &plainly), touched_lines = lines_ahead(p, true, &touched);
-  const bool gains = touched < 0.95 * plainly;
-  m->number[LDG_MODEL_AHEAD] = gains && !plain_lines ? touched_lines : plain_lines, m->number[LDG_MODEL_TOUCHED] = gains;
+  static const int blocks[ASKS] = { 0, 32, 64, 128, 256 };
+  double read[ASKS], written[ASKS], touched[ASKS];
+  m->number[LDG_MODEL_AHEAD] = ldg_model_count(LDG_MODEL_AHEAD), m->number[LDG_MODEL_TOUCHED] = ldg_model_count(LDG_MODEL_TOUCHED);
+  if (!ask_ns(p, LDG_MODEL_READ, false, blocks, read) || !ask_ns(p, LDG_MODEL_WRITE, false, blocks, written) || !ask_ns(p, LDG_MODEL_READ, true, blocks, touched)) return;
+  const int best = best_distance(read, written);
+  m->number[LDG_MODEL_AHEAD] = blocks[best], m->number[LDG_MODEL_TOUCHED] = best && touched[best] < 0.95 * read[best];
 }
 
 /* ---- long blocks ------------------------------------------------------------------------------------------------------- */

@@ -50,7 +50,7 @@ START_TEST(lines_that_are_written) {
 }
 END_TEST
 
-/* Which blocks are read before they are moved, where that gains: of 128 lines and more, not those that are written to few sets, nor long or listed ones. */
+/* Which blocks are read before they are moved, where that gains: of 128 lines and more, not those that are written to few sets, or by one call, nor long or listed ones. */
 START_TEST(blocks_that_are_read) {
   static const struct { ldg_nest nest; bool may, touched; } of[] = {
     { { .block = 40, .nd = 1, .dim = { { 128, 1000, 40 } } }, true, true },   { { .block = 40, .nd = 1, .dim = { { 128, 4096, 40 } } }, true, true },
