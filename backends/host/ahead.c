@@ -113,7 +113,7 @@ static bool is_near(const ldg_nest *n) { return is_by_written(n) && (n->dim[0].d
 /* Strided blocks of up to four lines come from memory sooner where some bytes of them are read one by one before the block is moved by wide loads, or written
  * (bench/README.md). Not where lines that are written meet in few sets, nor listed blocks: shuffled ones take 1.2 to 1.7 times as long. Memory that is written for the first time has two
  * faults a page by that, so what one call writes is not read. */
-enum { SETS = 8 };
+enum { SETS = 2 };
 static bool is_touched(const ldg_nest *n, int side) {
   if (!ldg_model_count(LDG_MODEL_TOUCHED) || n->at || n->block > TOUCHED_MAX) return false;
   return side == LDG_MODEL_READ || (!n->once && ldg_paced_sets(n->dim[0].dst) > SETS);
