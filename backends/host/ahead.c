@@ -8,6 +8,7 @@
 #include "cost.h"
 #include "kernels.h"
 #include "paced.h"
+#include "swept.h"
 #include "trial.h"
 
 enum {
@@ -138,5 +139,6 @@ void ldg_ahead_settle(ldg_job *j) {
 _Static_assert(sizeof(ldg_long) <= LDG_ASKED_AT && LDG_ASKED_AT + sizeof(ldg_asked) <= LDG_TRIAL_OWN, "a trial leaves it room");
 void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
   memcpy(j->own, plain->own, sizeof(ldg_long)), ldg_ahead_settle(j);
-  ldg_trial_prepare(j, (ldg_run *const[]){ plain->run, asking }, 2, is_likely(&j->nest), ldg_trial_lines(&j->nest));
+  ldg_run *const ways[] = { plain->run, asking, ldg_swept_way(j) };
+  ldg_trial_prepare(j, ways, ways[2] ? 3 : 2, is_likely(&j->nest), ldg_trial_lines(&j->nest));
 }

@@ -6,6 +6,7 @@
 #include "cost.h"
 #include "paced.h"
 #include "shuffle.h"
+#include "swept.h"
 #include "trial.h"
 
 #include <stdlib.h>
@@ -270,10 +271,11 @@ static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) 
     try_long(j, kernel, late);
     return;
   }
-  ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *asking = asking_too(j);
+  ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *asking = asking_too(j), *swept = ldg_swept_way(j);
   int n = 1;
   if (late) ways[n++] = late;
   if (asking) ways[n++] = asking;
+  if (swept) ways[n++] = swept;
   ldg_trial_prepare(j, ways, n, 0, ldg_trial_lines(&j->nest));
 }
 static void block_plainly(ldg_job *j) { prepare_blocks(j, block_kernel); }
