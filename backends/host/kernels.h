@@ -264,6 +264,7 @@ typedef struct ldg_asked { int64_t ahead; bool writes, touch; } ldg_asked;
 #define LDG_ASKED_AT 56 /* of what columns go by (paced.c), or of what is swept (swept.c) */
 #define LDG_ASKED(job) ((const ldg_asked *)(const void *)((const char *)(job)->own + LDG_ASKED_AT))
 #define LDG_ASKED_FOR 2
+enum { LDG_FIRST_CACHE = 1, LDG_SECOND_CACHE }; /* into which lines are asked for; 0: none are */
 LDG_INLINE void ldg_ask(const char *at) { __builtin_prefetch(at, 0, 2); } /* into the second-level cache */
 LDG_INLINE void ldg_touch(const char *at) { (void)*(const volatile char *)at; }
 LDG_INLINE void ldg_ask_near(const char *at) { __builtin_prefetch(at, 0, 3); }
