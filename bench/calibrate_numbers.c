@@ -362,12 +362,14 @@ static int best_distance(const double *read, const double *written) {
     if (fmax(read[i] / read[0], written[i] / written[0]) < 1.05) best = times[i] < (best ? 0.98 : 0.95) * times[best] ? i : best;
   return best;
 }
-/* Whether blocks are best read before they are moved stays as it is known: these columns come from the last cache, where that loses a fifth (Zen 4), and what gains comes from memory. */
+/* Whether blocks are best read before they are moved stays as the model in use has it, and with it a distance, if none gains here: these columns come from the last cache, where that loses, and what
+ * gains comes from memory. */
 static void ask_ahead(const bench_pools *p, ldg_model *m) {
   static const int blocks[ASKS] = { 0, 32, 64, 128, 256 };
   double read[ASKS], written[ASKS];
-  m->number[LDG_MODEL_AHEAD] = ldg_model_count(LDG_MODEL_AHEAD), m->number[LDG_MODEL_TOUCHED] = ldg_model_count(LDG_MODEL_TOUCHED);
-  if (ask_ns(p, LDG_MODEL_READ, blocks, read) && ask_ns(p, LDG_MODEL_WRITE, blocks, written)) m->number[LDG_MODEL_AHEAD] = blocks[best_distance(read, written)];
+  if (!ask_ns(p, LDG_MODEL_READ, blocks, read) || !ask_ns(p, LDG_MODEL_WRITE, blocks, written)) return;
+  const int best = best_distance(read, written);
+  if (best || !m->number[LDG_MODEL_TOUCHED]) m->number[LDG_MODEL_AHEAD] = blocks[best];
 }
 
 /* ---- long blocks ------------------------------------------------------------------------------------------------------- */

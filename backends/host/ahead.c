@@ -100,7 +100,7 @@ bool ldg_ahead_may_gain(const ldg_nest *n) {
 const char *ldg_ahead_why_not(const ldg_nest *n) {
   if (ldg_model_count(LDG_MODEL_AHEAD) == 0) return "this machine foresees what is read, or does not mind";
   if (n->block > (n->at ? LISTED_MAX : is_by_written(n) ? WRITTEN_MAX : BLOCK_MAX)) return "blocks are long";
-  if (are_few(n)) return ldg_ahead_may_gain(n) ? "lines are few, so it is no more than a way that block and paced try" : "lines are few";
+  if (are_few(n)) return ldg_ahead_may_gain(n) ? "lines are few, so it is only a way of the trials of others" : "lines are few";
   if (are_streamed(n)) return "they go past the caches";
   return blocks_why_not(n);
 }
@@ -121,7 +121,7 @@ static bool is_touched(const ldg_nest *n, int side) {
 }
 
 /* Behind the end of a row, of a nest or of a part of it lines are asked for that come next, or in vain: where
- * few are as well, a quarter of them at most, rounded up to whole rows. */
+ * few are as well, a quarter of them, in whole short rows. */
 enum { PARTS = 4 };
 void ldg_ahead_settle(ldg_job *j) {
   const ldg_nest *n = &j->nest;

@@ -10,7 +10,7 @@
  * threads may run the job. */
 #define LDG_TRIAL_OWN 72
 void ldg_trial_prepare(ldg_job *j, ldg_run *const *ways, int n, int likely, int64_t bytes);
-/* Testing: the k-th of them; of a job without any, what job->own had there. */
+/* The k-th of them; of a job without any, what job->own had there, which those who ask had better have cleared. */
 ldg_run *ldg_trial_way(const ldg_job *j, int k);
 /* Of the lines of an iteration of the outermost dim, of blocks that have lines of their own; so many that it cannot matter where there are more than can be counted. */
 int64_t ldg_trial_lines(const ldg_nest *n);

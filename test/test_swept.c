@@ -1,0 +1,130 @@
+/* swept: which lists are read from end to end before they are moved, that all ways move the same, and that no page is touched but the message's own. */
+#include "common.h"
+#include "base_cpu.h"
+#include "base_model.h"
+#include "plan.h"
+#include "../backends/host/ahead.h"
+#include "../backends/host/swept.h"
+#include "../backends/host/trial.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MOST = 5000 };
+static int64_t at[MOST];
+static int32_t at4[MOST];
+
+/* Of n blocks so far apart, in any order, from `from` on. */
+static ldg_nest list_of(int64_t n, int64_t block, int64_t apart, int64_t from, int side, rng *r) {
+  for (int64_t i = 0; i < n; i++) at[i] = from + i * apart;
+  for (int64_t i = n - 1; i > 0; i--) {
+    const int64_t k = rng_in(r, 0, i), t = at[i];
+    at[i] = at[k], at[k] = t;
+  }
+  for (int64_t i = 0; i < n; i++) at4[i] = (int32_t)at[i];
+  const int64_t dense = side == LDG_LIST_SRC ? block : 0;
+  return (ldg_nest){ .block = block, .nd = 1, .dim = { { n, block - dense, dense } }, .at = at, .at4 = at4, .span = (n - 1) * apart + block, .list = side };
+}
+
+static void use(int64_t touched) {
+  static ldg_model m; /* it is not copied */
+  m = ldg_model_builtin();
+  m.number[LDG_MODEL_TOUCHED] = touched, m.number[LDG_MODEL_AHEAD] = 16;
+  ldg_model_use(&m);
+}
+
+START_TEST(which_lists) {
+  static const struct { int64_t n, block, apart; const char *why_not; } of[] = {
+    { 4096, 8, 8, NULL },     { 128, 8, 128, NULL },     { 127, 8, 8, "blocks are few" },      { 128, 64, 64, NULL },
+    { 200, 65, 65, "blocks are long" }, { 4096, 8, 130, "most lines have no block" }, { 5000, 64, 240, "the second cache does not hold its lines" },
+  };
+  rng r = rng_of(51);
+  for (int i = 0; i < 2 * COUNT_OF(of); i++) {
+    ldg_nest n = list_of(of[i / 2].n, of[i / 2].block, of[i / 2].apart, -100, i % 2, &r);
+    use(1);
+    const char *why = ldg_swept_why_not(&n), *expected = of[i / 2].why_not;
+    ck_assert_msg(why == expected || (why && expected && !strcmp(why, expected)), "list %d: %s", i / 2, why ? why : "swept");
+    n.once = true;
+    ck_assert(ldg_swept_why_not(&n));
+    n.once = false, use(0);
+    ck_assert(ldg_swept_why_not(&n));
+  }
+  use(1);
+  ldg_nest n = list_of(1000, 8, 8, 0, LDG_LIST_SRC, &r);
+  for (int i = 0; i < 1000; i++) /* the second half two half pages, or three, further */
+    if (at[i] >= 4000) at[i] += 4080, at4[i] = (int32_t)at[i];
+  n.span += 4080;
+  ck_assert(ldg_swept_why_not(&n)); /* 3992 and 8080 are a page apart, nearly */
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* A range of a list, by each way of its trial, some of which is the one that reads first. */
+static bool check_ways(const char *strategy, const ldg_nest *n, char *far, char *packed, char *expected, int64_t size, rng *r) {
+  ldg_job j = { .run = NULL }, copy;
+  bool swept = false;
+  ck_assert(ldg_plan_nest(&j, n, strategy, NULL));
+  copy = j;
+  ldg_run *const sweeps = ldg_swept_way(&copy);
+  for (int k = 0; k < LDG_TRIAL_WAYS && (k == 0 || ldg_trial_way(&j, k)); k++) {
+    ldg_run *const way = ldg_trial_way(&j, k);
+    for (int turn = 0; turn < 4; turn++) {
+      const int64_t i0 = turn ? rng_in(r, 0, n->dim[0].n - 1) : 0, some = turn ? rng_in(r, 1, n->dim[0].n - i0) : n->dim[0].n;
+      const bool packs = n->list == LDG_LIST_SRC;
+      char *to = packs ? packed : far;
+      memset(to, 7, (size_t)size), memset(expected, 7, (size_t)size);
+      for (int64_t i = i0; i < i0 + some; i++) memcpy(expected + (packs ? i * n->block : n->at[i]), packs ? far + n->at[i] : packed + i * n->block, (size_t)n->block);
+      (way ? way : j.run)(&j, packs ? far : packed, to, i0, some);
+      ck_assert_msg(!memcmp(to, expected, (size_t)size), "way %d", k);
+    }
+    swept |= way && way == sweeps;
+  }
+  return swept;
+}
+
+START_TEST(ways_of_lists) {
+  rng r = rng_of(52);
+  char *far = malloc(MOST * 300), *packed = malloc(MOST * 300), *expected = malloc(MOST * 300);
+  use(1);
+  for (int i = 0; i < 60; i++) {
+    const int64_t block = rng_in(&r, 1, 64), apart = block + rng_in(&r, 0, 64);
+    const ldg_nest n = list_of(rng_in(&r, 130, 1000), block, apart, rng_in(&r, 0, 500), i % 2, &r);
+    const int64_t size = n.dim[0].n * apart + 600;
+    for (int64_t k = 0; k < size; k++) far[k] = (char)rng_in(&r, 0, 255), packed[k] = (char)rng_in(&r, 0, 255);
+    ck_assert_int_eq(check_ways("list", &n, far, packed, expected, size, &r), ldg_cpu_ticks() != 0);
+    if (!ldg_ahead_why_not(&n)) ck_assert_int_eq(check_ways("ahead", &n, far, packed, expected, size, &r), ldg_cpu_ticks() != 0);
+  }
+  ldg_model_use(NULL);
+  free(far), free(packed), free(expected);
+}
+END_TEST
+
+/* What is read is the list's own from its first byte to its last one, and a page that is skipped is not there. */
+START_TEST(pages_of_others) {
+  rng r = rng_of(53);
+  const int64_t page = sysconf(_SC_PAGESIZE), n = 2 * page / 16; /* of pages of any size, 8 bytes of each 16 */
+  char *pages = mmap(NULL, (size_t)(6 * page), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *packed = calloc(1, (size_t)page);
+  ck_assert(pages != MAP_FAILED && mprotect(pages + page, (size_t)page, PROT_READ | PROT_WRITE) == 0 && mprotect(pages + 3 * page, (size_t)page, PROT_READ | PROT_WRITE) == 0);
+  use(1);
+  for (int turn = 0; turn < 4; turn++) {
+    const bool skips = turn / 2;
+    ldg_nest list = list_of(skips ? n : n / 2, 8, 16, 0, turn % 2, &r);
+    for (int64_t i = 0; i < list.dim[0].n; i++) { /* from the first byte of its pages to the last one */
+      at[i] += at[i] % page == page - 16 ? 8 : 0;
+      if (at[i] >= page) at[i] += page, list.span = 3 * page;
+      at4[i] = (int32_t)at[i];
+    }
+    ldg_job j = { .run = NULL };
+    ck_assert(ldg_plan_nest(&j, &list, "list", NULL));
+    ldg_job copy = j;
+    ck_assert_int_eq(ldg_swept_way(&copy) != NULL, !skips);
+    char *far = pages + page;
+    for (int k = 0; k < LDG_TRIAL_WAYS && (k == 0 || ldg_trial_way(&j, k)); k++)
+      (ldg_trial_way(&j, k) ? ldg_trial_way(&j, k) : j.run)(&j, turn % 2 ? packed : far, turn % 2 ? far : packed, 0, list.dim[0].n);
+  }
+  ldg_model_use(NULL);
+  munmap(pages, (size_t)(6 * page)), free(packed);
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("swept", argc, argv, which_lists, ways_of_lists, pages_of_others); }
