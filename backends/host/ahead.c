@@ -57,6 +57,11 @@ static int side_of(const ldg_nest *n) {
   return !is_by_written(n) && has_lines(n, LDG_MODEL_READ) ? LDG_MODEL_READ : LDG_MODEL_WRITE;
 }
 
+/* What even the last cache has no room for comes from memory, and where blocks are read first that gains by any stride. */
+static bool is_beyond(const ldg_nest *n) {
+  return ldg_model_count(LDG_MODEL_TOUCHED) && LINE * (double)blocks_of(n, n->nd) * (double)lines_of(n) > 2 * ldg_model_footprint(LDG_MODEL_L3);
+}
+
 /* What is likely until calls were timed: levels are measured halfway into a cache; what goes on from line to line is foreseen, but not from
  * memory; page walks take longer than lines, and writes wait for them less than loads do. What only one call would gain or lose has to be sure. */
 static bool is_likely(const ldg_nest *n) {
@@ -64,7 +69,7 @@ static bool is_likely(const ldg_nest *n) {
   const int side = side_of(n);
   const int64_t stride = stride_of(&n->dim[0], side);
   const bool read_first = ldg_model_count(LDG_MODEL_WRITTEN) && side == LDG_MODEL_WRITE; /* gains by any stride */
-  if (n->block <= SHORT_MAX && !read_first && (stride % MEETING == 0 || !is_below(stride, side == LDG_MODEL_READ ? PAGE / 2 : PAGE / 4))) return false;
+  if (n->block <= SHORT_MAX && !read_first && !is_beyond(n) && (stride % MEETING == 0 || !is_below(stride, side == LDG_MODEL_READ ? PAGE / 2 : PAGE / 4))) return false;
   const double cached = 2 * ldg_model_footprint(n->once || is_below(stride, 2 * LINE) ? LDG_MODEL_L3 : LDG_MODEL_L2);
   const double lines = (double)blocks_of(n, n->nd) * (double)(lines_of(n) + 1); /* of one side, at most */
   return 2 * LINE * lines > cached && ldg_cost_footprint(n) > cached;
