@@ -38,7 +38,7 @@ static void check_matrix(const matrix *x, int64_t lo, int64_t hi, int times, rng
   ck_assert_int_eq(ldg_api_plan(s->type, &planned), LADING_OK);
   ck_assert_int_eq(ldg_plan_forced(planned->layout, planned->extent, "transpose", &p), LADING_OK);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++)
-    counts[dir] += p->one.job[dir].name && !strcmp(p->one.job[dir].name, "transpose") && p->one.job[dir].own[LDG_ORDER] == order;
+    counts[dir] += p->one.job[dir].name && !strcmp(p->one.job[dir].name, "transpose") && (p->one.job[dir].own[LDG_ORDER] & ~(int64_t)LDG_AND_ASK) == order;
   const int64_t *own = p->one.job[LDG_UNPACK].own;
   if (written) *written += own[LDG_FEW_WRITTEN] || own[LDG_TILE_NUMBERS + LDG_FEW_WRITTEN];
   char *mem = malloc((size_t)all), *want_mem = malloc((size_t)all), *packed = malloc((size_t)size), *want = malloc((size_t)size);
@@ -114,7 +114,7 @@ START_TEST(block_by_block) {
   rng r = rng_of(48);
   ldg_model m = ldg_model_builtin();
   int64_t plain[2] = { 0, 0 }, all[2] = { 0, 0 }, written = 0;
-  m.level[LDG_MODEL_L2] = 64 * 200, m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 0;
+  m.level[LDG_MODEL_L2] = 64 * 200, m.number[LDG_MODEL_TOUCHED] = 0, m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 0;
   for (int i = 0; i < (int)(sizeof of / sizeof *of); i++) {
     const matrix *x = &of[i].x;
     const ldg_nest n = { .block = x->width, .nd = 2, .dim = { { x->rows, x->stride, x->width }, { x->columns, x->width, x->rows * x->width } } };
@@ -135,7 +135,7 @@ START_TEST(block_by_block) {
   some.any = true;
   ck_assert_int_eq(tries_blocks(some, false, 2), ldg_cpu_ticks() != 0);
   m = ldg_model_builtin(); /* four ways: groups of few sets as well */
-  m.level[LDG_MODEL_L2] = 1 << 20, m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 8;
+  m.level[LDG_MODEL_L2] = 1 << 20, m.number[LDG_MODEL_TOUCHED] = 0, m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 8;
   ldg_model_use(&m);
   check_matrix(&(matrix){ 16, 66, 70, 2048 }, 0, 70, 2 * OFTEN, &r, LDG_BY_LINES, all, &written);
   ck_assert_int_gt(written, 0);
@@ -145,6 +145,33 @@ START_TEST(block_by_block) {
   columns.once = true;
   ck_assert(ldg_plan_nest(&block, &columns, "block", NULL));
   ck_assert(!ldg_cpu_ticks() || ldg_trial_way(&four, 3) == block.run);
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* Lines of the next tiles are asked for where the model says so, of 8 KiB and more, by all tiles but the first way's; from the first call on if the second cache does not hold them. */
+START_TEST(asked_for) {
+  static const int64_t widths[] = { 1, 2, 4, 8, 12, 16, 24, 32 };
+  rng r = rng_of(50);
+  ldg_model m = ldg_model_builtin();
+  int64_t counts[2] = { 0, 0 };
+  m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 0;
+  for (int i = 0; i < 32; i++) {
+    const int64_t width = widths[i % 8], rows = rng_in(&r, 60, 200), columns = rng_in(&r, 140, 200), odd = width * columns + width + 8; /* no few sets */
+    const matrix x = { width, rows, columns, i < 16 ? odd : 4096 * (width > 16 ? 2 : 1) };
+    ldg_nest n = { .block = width, .nd = 2, .dim = { { rows, x.stride, width }, { columns, width, rows * width } } };
+    m.number[LDG_MODEL_TOUCHED] = i % 4 < 3, m.level[LDG_MODEL_L2] = i % 3 ? 4096 : 1 << 24, ldg_model_use(&m);
+    ldg_job tried = { .run = NULL }, once = { .run = NULL };
+    ck_assert(ldg_plan_nest(&tried, &n, "transpose", NULL) && !strcmp(tried.name, "transpose"));
+    n.once = true;
+    ck_assert(ldg_plan_nest(&once, &n, "transpose", NULL));
+    ck_assert_int_eq((tried.own[LDG_ORDER] & LDG_AND_ASK) != 0, i % 4 < 3);
+    if (ldg_cpu_ticks() && i % 4 < 3) ck_assert(once.run == ldg_trial_way(&tried, i % 3 != 0 || (once.own[LDG_ORDER] & ~(int64_t)LDG_AND_ASK) != LDG_BY_LINES));
+    check_matrix(&x, 0, columns, i % 4 ? 3 : OFTEN, &r, LDG_BY_LINES, counts, NULL);
+  }
+  const ldg_nest few = { .block = 8, .nd = 2, .dim = { { 30, 264, 8 }, { 30, 8, 240 } } };
+  ldg_job j = { .run = NULL };
+  ck_assert(ldg_plan_nest(&j, &few, "transpose", NULL) && !(j.own[LDG_ORDER] & LDG_AND_ASK));
   ldg_model_use(NULL);
 }
 END_TEST
@@ -189,5 +216,5 @@ START_TEST(put_together) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("transpose", argc, argv, every_shape, few_columns, block_by_block, by_rows, put_together);
+  return CHECK_MAIN("transpose", argc, argv, every_shape, few_columns, block_by_block, asked_for, by_rows, put_together);
 }

@@ -147,6 +147,8 @@ static bool may_go_by_blocks(const ldg_nest *n, int p, int q) {
 _Static_assert(sizeof ((ldg_kernels *)NULL)->transpose[0] / sizeof(ldg_run *) < LDG_TRIAL_WAYS, "and one more way");
 _Static_assert(2 * LDG_TILE_NUMBERS * sizeof(int64_t) <= LDG_TRIAL_OWN, "a trial leaves it room");
 enum { ROW_SETS = 4 }; /* of lines of so few sets rows of the source go one after the other (8 bytes, packed columns of 2 KiB unpack 1.0 to 1.26 times as fast, of 8 KiB 1.6; of 512 bytes, eight sets, 0.8 to 1.06; Zen 5) */
+/* Lines of the next tiles are asked for but by the first way, as a trial finds best: 33 transposes from memory took 0.76 of the time so, of the suites' own footprints 0.95, but of 64 and 128 KiB 1.10 to 1.16 (Zen 4). */
+static bool tiles_may_ask(const ldg_nest *n) { return ldg_model_count(LDG_MODEL_TOUCHED) && (n->any || bytes_of(n) >= LDG_TRIAL_LEAST); }
 /* A tile writes to a line of as many rows as a line of the source has elements, and a first cache has eight ways or more. Lines from farther than the second cache
  * gain by being many, which is the plain way. */
 static void transpose_prepare(ldg_job *j) {
@@ -156,14 +158,15 @@ static void transpose_prepare(ldg_job *j) {
   const int64_t width = j->nest.block, read = ldg_paced_read(width, j->nest.dim[p].src), to = j->nest.dim[q].dst;
   bool stores_first;
   const int64_t groups = ldg_paced_written(width, to), stores = ldg_paced_stores(width, to, &stores_first) /* measured with those of long columns */, crowded = LINE / width > 8 * ldg_paced_sets(to);
-  const int64_t order = crowded ? LDG_PUT_TOGETHER : read && !groups && ldg_paced_sets(j->nest.dim[p].src) <= ROW_SETS ? LDG_BY_ROWS : LDG_BY_LINES;
+  const bool asks = tiles_may_ask(&j->nest), meet = read || groups || crowded;
+  const int64_t order = (crowded ? LDG_PUT_TOGETHER : read && !groups && ldg_paced_sets(j->nest.dim[p].src) <= ROW_SETS ? LDG_BY_ROWS : LDG_BY_LINES) + (asks ? LDG_AND_ASK : 0);
   memcpy(j->own + (stores_first ? 0 : LDG_TILE_NUMBERS), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_ORDER] = order, [LDG_NEAR_STORES] = stores }, LDG_TILE_NUMBERS * sizeof(int64_t));
   memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_FEW_WRITTEN] = groups, [LDG_ORDER] = order }, LDG_TILE_NUMBERS * sizeof(int64_t));
-  const int tiled = groups ? 3 : read || crowded ? 2 : 1;
+  const int tiled = groups ? 3 : meet || asks ? 2 : 1, likely = meet || (asks && bytes_of(&j->nest) > ldg_model_footprint(LDG_MODEL_L2));
   ldg_run *ways[LDG_TRIAL_WAYS];
   memcpy(ways, kernels()->transpose[transpose_row(width)], (size_t)tiled * sizeof *ways);
   ways[tiled] = block_kernel(&j->nest, block_row(width));
-  ldg_trial_prepare(j, ways, tiled + may_go_by_blocks(&j->nest, p, q), tiled > 1, bytes_each(&j->nest)); /* of the far side a few columns have more lines, whole tiles no more */
+  ldg_trial_prepare(j, ways, tiled + may_go_by_blocks(&j->nest, p, q), likely, bytes_each(&j->nest)); /* of the far side a few columns have more lines, whole tiles no more */
 }
 
 /* Are all lines that blocks of the destination touch theirs alone, if the first one begins one? */
