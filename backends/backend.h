@@ -11,7 +11,7 @@
 #include "cargo.h"
 #include "nest.h"
 
-#define LDG_JOB_OWN 68
+#define LDG_JOB_OWN 69
 
 typedef struct ldg_job ldg_job;
 /* Runs n iterations of the outermost dim from i0 on. If it is strided, src and dst are the places of iteration i0, which is

@@ -362,7 +362,7 @@ static int best_distance(const double *read, const double *written) {
     if (fmax(read[i] / read[0], written[i] / written[0]) < 1.05) best = times[i] < (best ? 0.98 : 0.95) * times[best] ? i : best;
   return best;
 }
-/* Whether blocks are best read before they are moved stays as the model in use has it, and with it a distance, if none gains here: these columns come from the last cache, where that loses, and what
+/* Whether blocks are best read before they are moved stays as it is built in, and with it a distance, if none gains here: these columns come from the last cache, where that loses, and what
  * gains comes from memory. */
 static void ask_ahead(const bench_pools *p, ldg_model *m) {
   static const int blocks[ASKS] = { 0, 32, 64, 128, 256 };

@@ -80,6 +80,24 @@ START_TEST(blocks_that_are_read) {
 }
 END_TEST
 
+/* What no cache has room for is likely to gain where it is read first, by any stride, but written by one call; else strides of few sets are not. */
+START_TEST(blocks_beyond) {
+  static const struct { int64_t blocks, src, dst; bool once, likely; } of[] = {
+    { 1 << 20, 512, 8, false, true }, { 1 << 20, 8, 512, false, true }, { 1 << 20, 8, 4096, false, true }, { 1 << 20, 4096, 8, true, true },
+    { 1 << 20, 8, 512, true, false }, { 1 << 16, 512, 8, false, false }, { 1 << 16, 8, 512, false, false },
+  };
+  ldg_model m = waiting(0);
+  for (int touched = 0; touched < 2; touched++) {
+    m.number[LDG_MODEL_TOUCHED] = touched, ldg_model_use(&m);
+    for (int i = 0; i < COUNT_OF(of); i++) {
+      const ldg_nest n = { .block = 8, .nd = 1, .dim = { { of[i].blocks, of[i].src, of[i].dst } }, .once = of[i].once };
+      ck_assert_msg((ldg_ahead_share(&n) < 0.9) == (touched && of[i].likely), "nest %d", i);
+    }
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* Of bytes in a row those that the first-level cache does not hold. */
 START_TEST(runs_that_are_written) {
   for (int w = 0; w < 2; w++) {
@@ -121,4 +139,4 @@ START_TEST(runs_that_are_tried) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, columns_that_wait, lines_that_are_written, blocks_that_are_read, runs_that_are_written, runs_that_are_tried); }
+int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, columns_that_wait, lines_that_are_written, blocks_that_are_read, blocks_beyond, runs_that_are_written, runs_that_are_tried); }

@@ -10,12 +10,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST = 5000 };
+enum { MOST = 2 * 65536 / 16 }; /* two pages, of any size, by 16 bytes */
+enum { ROOM = 1000 * 128 + 600 };
 static int64_t at[MOST];
 static int32_t at4[MOST];
 
 /* Of n blocks so far apart, in any order, from `from` on. */
 static ldg_nest list_of(int64_t n, int64_t block, int64_t apart, int64_t from, int side, rng *r) {
+  ck_assert_int_le(n, MOST);
   for (int64_t i = 0; i < n; i++) at[i] = from + i * apart;
   for (int64_t i = n - 1; i > 0; i--) {
     const int64_t k = rng_in(r, 0, i), t = at[i];
@@ -36,7 +38,7 @@ static void use(int64_t touched) {
 START_TEST(which_lists) {
   static const struct { int64_t n, block, apart; const char *why_not; } of[] = {
     { 4096, 8, 8, NULL },     { 128, 8, 128, NULL },     { 127, 8, 8, "blocks are few" },      { 128, 64, 64, NULL },
-    { 200, 65, 65, "blocks are long" }, { 4096, 8, 130, "most lines have no block" }, { 5000, 64, 240, "the second cache does not hold its lines" },
+    { 200, 65, 65, "blocks are long" }, { 4096, 8, 130, "most lines have no block" }, { 5000, 64, 500, "the second cache does not hold its lines" },
   };
   rng r = rng_of(51);
   for (int i = 0; i < 2 * COUNT_OF(of); i++) {
@@ -49,12 +51,15 @@ START_TEST(which_lists) {
     n.once = false, use(0);
     ck_assert(ldg_swept_why_not(&n));
   }
+  static const struct { int64_t gap; bool may; } gaps[] = { { 0, true }, { 2047, true }, { 2048, false }, { 4096, false } }; /* bytes, where a half page ends: no half page is left, one is, two are */
   use(1);
-  ldg_nest n = list_of(1000, 8, 8, 0, LDG_LIST_SRC, &r);
-  for (int i = 0; i < 1000; i++) /* the second half two half pages, or three, further */
-    if (at[i] >= 4000) at[i] += 4080, at4[i] = (int32_t)at[i];
-  n.span += 4080;
-  ck_assert(ldg_swept_why_not(&n)); /* 3992 and 8080 are a page apart, nearly */
+  for (int k = 0; k < COUNT_OF(gaps); k++) {
+    ldg_nest n = list_of(1000, 8, 8, 0, LDG_LIST_SRC, &r);
+    for (int i = 0; i < 1000; i++)
+      if (at[i] >= 2048) at[i] += gaps[k].gap, at4[i] = (int32_t)at[i]; /* the last one before begins at 2040 */
+    n.span += gaps[k].gap;
+    ck_assert_msg((ldg_swept_why_not(&n) == NULL) == gaps[k].may, "gap %d", (int)gaps[k].gap);
+  }
   ldg_model_use(NULL);
 }
 END_TEST
@@ -65,7 +70,7 @@ static bool check_ways(const char *strategy, const ldg_nest *n, char *far, char 
   bool swept = false;
   ck_assert(ldg_plan_nest(&j, n, strategy, NULL));
   copy = j;
-  ldg_run *const sweeps = ldg_swept_way(&copy);
+  ldg_run *const sweeps = ldg_swept_way(&copy, j.run);
   for (int k = 0; k < LDG_TRIAL_WAYS && (k == 0 || ldg_trial_way(&j, k)); k++) {
     ldg_run *const way = ldg_trial_way(&j, k);
     for (int turn = 0; turn < 4; turn++) {
@@ -84,7 +89,7 @@ static bool check_ways(const char *strategy, const ldg_nest *n, char *far, char 
 
 START_TEST(ways_of_lists) {
   rng r = rng_of(52);
-  char *far = malloc(MOST * 300), *packed = malloc(MOST * 300), *expected = malloc(MOST * 300);
+  char *far = malloc(ROOM), *packed = malloc(ROOM), *expected = malloc(ROOM);
   use(1);
   for (int i = 0; i < 60; i++) {
     const int64_t block = rng_in(&r, 1, 64), apart = block + rng_in(&r, 0, 64);
@@ -117,7 +122,7 @@ START_TEST(pages_of_others) {
     ldg_job j = { .run = NULL };
     ck_assert(ldg_plan_nest(&j, &list, "list", NULL));
     ldg_job copy = j;
-    ck_assert_int_eq(ldg_swept_way(&copy) != NULL, !skips);
+    ck_assert_int_eq(ldg_swept_way(&copy, j.run) != NULL, !skips);
     char *far = pages + page;
     for (int k = 0; k < LDG_TRIAL_WAYS && (k == 0 || ldg_trial_way(&j, k)); k++)
       (ldg_trial_way(&j, k) ? ldg_trial_way(&j, k) : j.run)(&j, turn % 2 ? packed : far, turn % 2 ? far : packed, 0, list.dim[0].n);
@@ -127,4 +132,27 @@ START_TEST(pages_of_others) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("swept", argc, argv, which_lists, ways_of_lists, pages_of_others); }
+/* Of a part of a list what the rest has may not be there. */
+START_TEST(pages_of_the_rest) {
+  rng r = rng_of(54);
+  const int64_t page = sysconf(_SC_PAGESIZE), n = 2 * page / 16;
+  char *pages = mmap(NULL, (size_t)(2 * page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *packed = calloc(1, (size_t)page);
+  ck_assert(pages != MAP_FAILED && mprotect(pages + page, (size_t)page, PROT_NONE) == 0);
+  use(1);
+  for (int side = LDG_LIST_SRC; side <= LDG_LIST_DST; side++) {
+    const ldg_nest list = list_of(n, 8, 16, 0, side, &r);
+    for (int64_t i = 0; i < n; i++) at[i] = 16 * i, at4[i] = (int32_t)at[i]; /* in order: the first half is in the first page */
+    ldg_job j = { .run = NULL };
+    ck_assert(ldg_plan_nest(&j, &list, "list", NULL));
+    ldg_job swept = { .run = NULL };
+    ck_assert(ldg_plan_nest(&swept, &list, "swept", NULL) && !strcmp(swept.name, "swept"));
+    swept.run(&swept, side == LDG_LIST_SRC ? pages : packed, side == LDG_LIST_SRC ? packed : pages, 0, n / 2);
+    for (int k = 0; k < LDG_TRIAL_WAYS && ldg_trial_way(&j, k); k++)
+      ldg_trial_way(&j, k)(&j, side == LDG_LIST_SRC ? pages : packed, side == LDG_LIST_SRC ? packed : pages, 0, n / 2);
+  }
+  ldg_model_use(NULL);
+  munmap(pages, (size_t)(2 * page)), free(packed);
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("swept", argc, argv, which_lists, ways_of_lists, pages_of_others, pages_of_the_rest); }

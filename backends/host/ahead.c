@@ -57,9 +57,21 @@ static int side_of(const ldg_nest *n) {
   return !is_by_written(n) && has_lines(n, LDG_MODEL_READ) ? LDG_MODEL_READ : LDG_MODEL_WRITE;
 }
 
-/* What even the last cache has no room for comes from memory, and where blocks are read first that gains by any stride. */
-static bool is_beyond(const ldg_nest *n) {
-  return ldg_model_count(LDG_MODEL_TOUCHED) && LINE * (double)blocks_of(n, n->nd) * (double)lines_of(n) > 2 * ldg_model_footprint(LDG_MODEL_L3);
+static double bytes_of_lines(const ldg_nest *n) { return LINE * (double)blocks_of(n, n->nd) * (double)lines_of(n); }
+
+/* Strided blocks of up to four lines come from memory sooner where some bytes of them are read one by one before the block is moved by wide loads, or written
+ * (bench/README.md). Not where lines that are written are of one set or two, nor listed blocks: shuffled ones take 1.2 to 1.7 times as long. Memory that is written for the first time has two
+ * faults a page by that, so what one call writes is not read. */
+enum { SETS = 2 };
+static bool is_touched(const ldg_nest *n, int side) {
+  if (!ldg_model_count(LDG_MODEL_TOUCHED) || n->at || n->block > TOUCHED_MAX) return false;
+  return side == LDG_MODEL_READ || (!n->once && ldg_paced_sets(n->dim[0].dst) > SETS);
+}
+
+/* What even the last cache has no room for comes from memory: there any stride gains, by asking alone if lines are of one set or two, others by what is read first, which
+ * not every single call does. */
+static bool is_beyond(const ldg_nest *n, int side) {
+  return ldg_model_count(LDG_MODEL_TOUCHED) && (!n->once || is_touched(n, side)) && bytes_of_lines(n) > 2 * ldg_model_footprint(LDG_MODEL_L3);
 }
 
 /* What is likely until calls were timed: levels are measured halfway into a cache; what goes on from line to line is foreseen, but not from
@@ -69,7 +81,7 @@ static bool is_likely(const ldg_nest *n) {
   const int side = side_of(n);
   const int64_t stride = stride_of(&n->dim[0], side);
   const bool read_first = ldg_model_count(LDG_MODEL_WRITTEN) && side == LDG_MODEL_WRITE; /* gains by any stride */
-  if (n->block <= SHORT_MAX && !read_first && !is_beyond(n) && (stride % MEETING == 0 || !is_below(stride, side == LDG_MODEL_READ ? PAGE / 2 : PAGE / 4))) return false;
+  if (n->block <= SHORT_MAX && !read_first && !is_beyond(n, side) && (stride % MEETING == 0 || !is_below(stride, side == LDG_MODEL_READ ? PAGE / 2 : PAGE / 4))) return false;
   const double cached = 2 * ldg_model_footprint(n->once || is_below(stride, 2 * LINE) ? LDG_MODEL_L3 : LDG_MODEL_L2);
   const double lines = (double)blocks_of(n, n->nd) * (double)(lines_of(n) + 1); /* of one side, at most */
   return 2 * LINE * lines > cached && ldg_cost_footprint(n) > cached;
@@ -80,10 +92,9 @@ static bool are_untimed(const ldg_nest *n) { return blocks_of(n, n->nd) < LDG_TR
 /* What the first cache holds may come from anywhere, too, but is over before much was asked for; and compiled kernels are good at it. Where
  * lines that are written take that long, they are worth the while nevertheless. */
 static bool are_few(const ldg_nest *n) {
-  const int64_t blocks = blocks_of(n, n->nd);
   if (are_untimed(n)) return true;
   if (ldg_model_count(LDG_MODEL_WRITTEN) && side_of(n) == LDG_MODEL_WRITE) return false;
-  return LINE * (double)blocks * (double)lines_of(n) <= 2 * ldg_model_footprint(LDG_MODEL_L1);
+  return bytes_of_lines(n) <= 2 * ldg_model_footprint(LDG_MODEL_L1);
 }
 
 /* Long blocks of so many bytes in all are stored past the caches: nothing is read first. */
@@ -116,15 +127,6 @@ double ldg_ahead_share(const ldg_nest *n) { return is_likely(n) ? 0.75 : 0.99; }
 /* Lines that are written next to each other are soon there; nor should those of a long block be asked for all at once. */
 static bool is_near(const ldg_nest *n) { return is_by_written(n) && (n->dim[0].dst == n->block || n->block > BLOCK_MAX); }
 
-/* Strided blocks of up to four lines come from memory sooner where some bytes of them are read one by one before the block is moved by wide loads, or written
- * (bench/README.md). Not where lines that are written meet in few sets, nor listed blocks: shuffled ones take 1.2 to 1.7 times as long. Memory that is written for the first time has two
- * faults a page by that, so what one call writes is not read. */
-enum { SETS = 2 };
-static bool is_touched(const ldg_nest *n, int side) {
-  if (!ldg_model_count(LDG_MODEL_TOUCHED) || n->at || n->block > TOUCHED_MAX) return false;
-  return side == LDG_MODEL_READ || (!n->once && ldg_paced_sets(n->dim[0].dst) > SETS);
-}
-
 /* Behind the end of a row, of a nest or of a part of it lines are asked for that come next, or in vain: where
  * few are as well, a quarter of them, in whole short rows. */
 enum { PARTS = 4 };
@@ -144,6 +146,6 @@ void ldg_ahead_settle(ldg_job *j) {
 _Static_assert(sizeof(ldg_long) <= LDG_ASKED_AT && LDG_ASKED_AT + sizeof(ldg_asked) <= LDG_TRIAL_OWN, "a trial leaves it room");
 void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
   memcpy(j->own, plain->own, sizeof(ldg_long)), ldg_ahead_settle(j);
-  ldg_run *const ways[] = { plain->run, asking, ldg_swept_way(j) };
+  ldg_run *const ways[] = { plain->run, asking, ldg_swept_way(j, plain->run) };
   ldg_trial_prepare(j, ways, ways[2] ? 3 : 2, is_likely(&j->nest), ldg_trial_lines(&j->nest));
 }

@@ -148,7 +148,10 @@ _Static_assert(sizeof ((ldg_kernels *)NULL)->transpose[0] / sizeof(ldg_run *) < 
 _Static_assert(2 * LDG_TILE_NUMBERS * sizeof(int64_t) <= LDG_TRIAL_OWN, "a trial leaves it room");
 enum { ROW_SETS = 4 }; /* of lines of so few sets rows of the source go one after the other (8 bytes, packed columns of 2 KiB unpack 1.0 to 1.26 times as fast, of 8 KiB 1.6; of 512 bytes, eight sets, 0.8 to 1.06; Zen 5) */
 /* Lines of the next tiles are asked for but by the first way, as a trial finds best: 33 transposes from memory took 0.76 of the time so, of the suites' own footprints 0.95, but of 64 and 128 KiB 1.10 to 1.16 (Zen 4). */
-static bool tiles_may_ask(const ldg_nest *n) { return ldg_model_count(LDG_MODEL_TOUCHED) && (n->any || bytes_of(n) >= LDG_TRIAL_LEAST); }
+static bool tiles_may_ask(const ldg_nest *n, int p, int q) {
+  const int64_t few = ldg_max(LINE / n->block, 4); /* as kernels have it */
+  return ldg_model_count(LDG_MODEL_AHEAD) && ldg_model_count(LDG_MODEL_TOUCHED) && ldg_min(n->dim[p].n, n->dim[q].n) > few && (n->any || bytes_of(n) >= LDG_TRIAL_LEAST);
+}
 /* A tile writes to a line of as many rows as a line of the source has elements, and a first cache has eight ways or more. Lines from farther than the second cache
  * gain by being many, which is the plain way. */
 static void transpose_prepare(ldg_job *j) {
@@ -158,10 +161,10 @@ static void transpose_prepare(ldg_job *j) {
   const int64_t width = j->nest.block, read = ldg_paced_read(width, j->nest.dim[p].src), to = j->nest.dim[q].dst;
   bool stores_first;
   const int64_t groups = ldg_paced_written(width, to), stores = ldg_paced_stores(width, to, &stores_first) /* measured with those of long columns */, crowded = LINE / width > 8 * ldg_paced_sets(to);
-  const bool asks = tiles_may_ask(&j->nest), meet = read || groups || crowded;
-  const int64_t order = (crowded ? LDG_PUT_TOGETHER : read && !groups && ldg_paced_sets(j->nest.dim[p].src) <= ROW_SETS ? LDG_BY_ROWS : LDG_BY_LINES) + (asks ? LDG_AND_ASK : 0);
-  memcpy(j->own + (stores_first ? 0 : LDG_TILE_NUMBERS), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_ORDER] = order, [LDG_NEAR_STORES] = stores }, LDG_TILE_NUMBERS * sizeof(int64_t));
-  memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_FEW_WRITTEN] = groups, [LDG_ORDER] = order }, LDG_TILE_NUMBERS * sizeof(int64_t));
+  const int64_t order = crowded ? LDG_PUT_TOGETHER : read && !groups && ldg_paced_sets(j->nest.dim[p].src) <= ROW_SETS ? LDG_BY_ROWS : LDG_BY_LINES;
+  const bool asks = order != LDG_BY_ROWS && tiles_may_ask(&j->nest, p, q), meet = read || groups || crowded;
+  memcpy(j->own + (stores_first ? 0 : LDG_TILE_NUMBERS), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_ORDER] = order, [LDG_NEAR_STORES] = stores, [LDG_ASKS] = asks }, LDG_TILE_NUMBERS * sizeof(int64_t));
+  memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_FEW_WRITTEN] = groups, [LDG_ORDER] = order, [LDG_ASKS] = asks }, LDG_TILE_NUMBERS * sizeof(int64_t));
   const int tiled = groups ? 3 : meet || asks ? 2 : 1, likely = meet || (asks && bytes_of(&j->nest) > ldg_model_footprint(LDG_MODEL_L2));
   ldg_run *ways[LDG_TRIAL_WAYS];
   memcpy(ways, kernels()->transpose[transpose_row(width)], (size_t)tiled * sizeof *ways);
@@ -274,7 +277,7 @@ static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) 
     try_long(j, kernel, late);
     return;
   }
-  ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *asking = asking_too(j), *swept = ldg_swept_way(j);
+  ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *asking = asking_too(j), *swept = ldg_swept_way(j, j->run);
   int n = 1;
   if (late) ways[n++] = late;
   if (asking) ways[n++] = asking;
@@ -295,6 +298,9 @@ static const char *list_why_not(const ldg_nest *n) {
 }
 static void list_plainly(ldg_job *j) { long_of(j), prepare_blocks(j, list_kernel); }
 static void list_prepare(ldg_job *j) { long_of(j), try_blocks(j, list_kernel); }
+
+/* As `late`: there to be forced, and verified. */
+static void swept_prepare(ldg_job *j) { list_plainly(j), j->run = ldg_swept_way(j, j->run); }
 
 static void ahead_prepare(ldg_job *j) {
   ldg_job plain = *j;
@@ -454,6 +460,7 @@ static const ldg_strategy table[] = {
   { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, plain_cost, ahead_prepare, ldg_ahead_share },
   { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches; blocks under masks ask for their lines", late_why_not, plain_cost, late_prepare, late_share },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL },
+  { "swept", "the same, its lines read from end to end first: where blocks share them and come from memory, as a way of a trial", ldg_swept_why_not, plain_cost, swept_prepare, late_share },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare, NULL },
   { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare, NULL },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, plain_cost, varlist_prepare, NULL },

@@ -10,9 +10,9 @@ typedef struct ldg_paced { int64_t group; int32_t idle, stores; bool reads, writ
 #define LDG_PACED(job) ((const ldg_paced *)(const void *)(job)->own)
 
 /* What a transpose goes by, in job->own, twice: lines of its far sides to be on their way at once, 0: any number; in which order: of lines of the source, of such lines that are
- * put together nearby before they are written, or of rows of the source, and whether lines are asked for; stores to a near line for each that is written. */
-enum { LDG_FEW_READ, LDG_FEW_WRITTEN, LDG_ORDER, LDG_NEAR_STORES, LDG_TILE_NUMBERS };
-enum { LDG_BY_LINES, LDG_PUT_TOGETHER, LDG_BY_ROWS, LDG_ORDERS, LDG_AND_ASK = 4 }; /* the last one is added where lines are asked for ahead */
+ * put together nearby before they are written, or of rows of the source; stores to a near line for each that is written; whether lines are asked for ahead, but of rows and of few columns. */
+enum { LDG_FEW_READ, LDG_FEW_WRITTEN, LDG_ORDER, LDG_NEAR_STORES, LDG_ASKS, LDG_TILE_NUMBERS };
+enum { LDG_BY_LINES, LDG_PUT_TOGETHER, LDG_BY_ROWS };
 
 /* In words why lines do not meet; else NULL. */
 const char *ldg_paced_why_not(const ldg_nest *n);

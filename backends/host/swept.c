@@ -5,17 +5,20 @@
 #include "kernels.h"
 
 #include "base_model.h"
-#include "trial.h"
+#include "base_trial.h"
 
 enum {
   LINE = 64, PAGE = 4096,
   LINES_EACH = 2,        /* lines from end to end for each block, at most: of more most would be read in vain */
-  CELLS = (1 << 21) / (PAGE / 2) /* half pages that a list may reach over */
+  REACH = 1 << 21,       /* bytes that a list may reach over */
+  CELL = PAGE / 2        /* bytes */
 };
 
+/* Behind what lists go by, which has the kernel that moves the blocks. */
 typedef struct swept { int32_t lo, lines; } swept;
-_Static_assert(sizeof(ldg_long) <= LDG_SWEPT_AT && LDG_SWEPT_AT + sizeof(swept) <= LDG_ASKED_AT, "it fits between what lists and what those that ask go by");
-static swept *swept_of(const ldg_job *j) { return (swept *)((uintptr_t)(const void *)j->own + LDG_SWEPT_AT); }
+_Static_assert(sizeof(ldg_long) + sizeof(swept) <= LDG_ASKED_AT, "it leaves what those go by that ask");
+static ldg_long *long_of(const ldg_job *j) { return (ldg_long *)(uintptr_t)(const void *)j->own; }
+static swept *swept_of(const ldg_job *j) { return (swept *)(void *)(long_of(j) + 1); }
 
 typedef struct hull { int64_t lo, hi; } hull;
 static hull hull_of(const ldg_nest *n) {
@@ -24,47 +27,51 @@ static hull hull_of(const ldg_nest *n) {
   h.hi += n->block;
   return h;
 }
-static int64_t lines_of(hull h) { return (h.hi - h.lo + LINE - 1) / LINE; }
 
-/* If each half page of it has the first byte of a block, any two that have none between them are less than a page apart: then no page is read but the message's own. */
+/* If each half page from the first byte on has the first byte of a block, any two that have none between them are less than a page apart: then no page is read but the message's own. */
 static bool is_close(const ldg_nest *n, hull h) {
-  unsigned char has[CELLS] = { 0 };
-  const int64_t cells = (h.hi - n->block - h.lo) / (PAGE / 2) + 1;
-  int64_t left = cells;
-  if (cells > CELLS) return false;
+  unsigned char has[REACH / CELL] = { 0 };
+  int64_t left = (h.hi - n->block - h.lo) / CELL + 1;
   for (int64_t i = 0; left > 0 && i < n->dim[0].n; i++) {
-    unsigned char *cell = &has[(n->at4[i] - h.lo) / (PAGE / 2)];
+    unsigned char *cell = &has[(n->at4[i] - h.lo) / CELL];
     left -= !*cell, *cell = 1;
   }
   return left == 0;
 }
 
-const char *ldg_swept_why_not(const ldg_nest *n) {
+static const char *why_not(const ldg_nest *n, hull *h) {
   if (!ldg_model_count(LDG_MODEL_TOUCHED)) return "this machine was not seen to gain by what is read first";
   if (!n->at || n->at2 || n->psum || n->nd > 1 || !n->at4) return "not one list of blocks of one length, and of short offsets";
   if (n->block > LINE) return "blocks are long";
   if (n->once) return "one call does not find out whether that is faster";
   if (n->dim[0].n < LDG_TRIAL_LEAST / LINE) return "blocks are few";
-  if (n->span > 2 * ldg_model_footprint(LDG_MODEL_L2)) return "the second cache does not hold its lines"; /* its level is halfway */
-  if (n->span / LINE > LINES_EACH * n->dim[0].n) return "most lines have no block";
-  return is_close(n, hull_of(n)) ? NULL : "blocks may be a page apart";
+  *h = hull_of(n);
+  const int64_t reach = h->hi - h->lo;
+  if (reach > REACH || (double)reach > 2 * ldg_model_footprint(LDG_MODEL_L2)) return "the second cache does not hold its lines"; /* its level is halfway */
+  if (reach / LINE > LINES_EACH * n->dim[0].n) return "most lines have no block";
+  return is_close(n, *h) ? NULL : "blocks may be a page apart";
+}
+const char *ldg_swept_why_not(const ldg_nest *n) {
+  hull h;
+  return why_not(n, &h);
 }
 
 /* Gaps are read, which others may be writing to: nothing is made of what is read. */
 __attribute__((no_sanitize("thread"), no_sanitize("address"))) static void sweep(const volatile char *at, int64_t lines) {
-  for (; lines > 0; lines--, at += LINE) (void)*at;
+  for (int64_t i = 0; i < lines; i++) (void)at[i * LINE];
 }
 
-/* A part of a list has blocks anywhere. */
+/* A part of a list has blocks anywhere, and the rest of it is not asked for: its pages are left alone. */
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const swept s = *swept_of(j);
-  if (s.lines <= LINES_EACH * n) sweep((j->nest.list == LDG_LIST_DST ? dst : src) + s.lo, s.lines);
-  return ldg_trial_way(j, 0)(j, src, dst, i0, n);
+  if (n == j->nest.dim[0].n) sweep((j->nest.list == LDG_LIST_DST ? dst : src) + s.lo, s.lines);
+  return long_of(j)->near(j, src, dst, i0, n);
 }
 
-ldg_run *ldg_swept_way(ldg_job *j) {
-  if (ldg_swept_why_not(&j->nest)) return NULL;
-  const hull h = hull_of(&j->nest);
-  *swept_of(j) = (swept){ (int32_t)h.lo, (int32_t)lines_of(h) };
+ldg_run *ldg_swept_way(ldg_job *j, ldg_run *plain) {
+  hull h;
+  if (why_not(&j->nest, &h)) return NULL;
+  long_of(j)->near = plain; /* blocks of up to a line have none of their own there */
+  *swept_of(j) = (swept){ (int32_t)h.lo, (int32_t)((h.hi - h.lo + LINE - 1) / LINE) };
   return run;
 }

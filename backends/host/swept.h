@@ -6,7 +6,7 @@
 
 /* In words why that could gain nothing, or must not be; else NULL. */
 const char *ldg_swept_why_not(const ldg_nest *n);
-/* A way for a trial (trial.h) whose first one is the plain kernel, or NULL. Writes what it goes by into job->own, behind what lists go by. */
-ldg_run *ldg_swept_way(ldg_job *j);
+/* Reads, then runs the kernel of the same list that is plain; or NULL. Writes what it goes by into job->own, to what lists go by there and behind it. */
+ldg_run *ldg_swept_way(ldg_job *j, ldg_run *plain);
 
 #endif

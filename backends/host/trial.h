@@ -8,7 +8,7 @@
 /* Sets job->run, which runs one of 1 to LDG_TRIAL_WAYS of them, the first being the plain one; the likely one until calls were timed, and for good where
  * there is no clock, or the nest says `once`. An iteration of the outermost dim counts as so many bytes. Takes all of job->own from LDG_TRIAL_OWN bytes on; before that is what the kernels go by. Any number of
  * threads may run the job. */
-#define LDG_TRIAL_OWN 72
+#define LDG_TRIAL_OWN 80
 void ldg_trial_prepare(ldg_job *j, ldg_run *const *ways, int n, int likely, int64_t bytes);
 /* The k-th of them; of a job without any, what job->own had there, which those who ask had better have cleared. */
 ldg_run *ldg_trial_way(const ldg_job *j, int k);
