@@ -40,8 +40,9 @@ static bool is_close(const ldg_nest *n, hull h) {
 }
 
 static const char *why_not(const ldg_nest *n, hull *h) {
+  if (!n->at) return "the blocks are not listed";
+  if (n->at2 || n->psum || n->nd > 1 || !n->at4) return "not one list of blocks of one length, and of short offsets";
   if (!ldg_model_count(LDG_MODEL_TOUCHED)) return "this machine was not seen to gain by what is read first";
-  if (!n->at || n->at2 || n->psum || n->nd > 1 || !n->at4) return "not one list of blocks of one length, and of short offsets";
   if (n->block > LINE) return "blocks are long";
   if (n->once) return "one call does not find out whether that is faster";
   if (n->dim[0].n < LDG_TRIAL_LEAST / LINE) return "blocks are few";
