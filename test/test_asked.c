@@ -80,11 +80,11 @@ START_TEST(blocks_that_are_read) {
 }
 END_TEST
 
-/* What no cache has room for is likely to gain where it is read first, by any stride, but written by one call; else strides of few sets are not. */
+/* What no cache has room for is likely to gain by any stride, but written by one call, which reads nothing first; else strides of few sets are not. */
 START_TEST(blocks_beyond) {
   static const struct { int64_t blocks, src, dst; bool once, likely; } of[] = {
     { 1 << 20, 512, 8, false, true }, { 1 << 20, 8, 512, false, true }, { 1 << 20, 8, 4096, false, true }, { 1 << 20, 4096, 8, true, true },
-    { 1 << 20, 8, 512, true, false }, { 1 << 16, 512, 8, false, false }, { 1 << 16, 8, 512, false, false },
+    { 1 << 20, 8, 512, true, false }, { 1 << 20, 8, 4096, true, false }, { 1 << 16, 512, 8, false, false }, { 1 << 16, 8, 512, false, false },
   };
   ldg_model m = waiting(0);
   for (int touched = 0; touched < 2; touched++) {

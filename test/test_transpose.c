@@ -169,11 +169,19 @@ START_TEST(asked_for) {
     if (ldg_cpu_ticks() && i % 4 < 3) ck_assert(once.run == ldg_trial_way(&tried, i % 3 != 0 || once.own[LDG_ORDER] != LDG_BY_LINES));
     check_matrix(&x, 0, columns, i % 4 ? 3 : OFTEN, &r, LDG_BY_LINES, counts, NULL);
   }
-  const ldg_nest few = { .block = 8, .nd = 2, .dim = { { 30, 264, 8 }, { 30, 8, 240 } } };
-  ldg_job j = { .run = NULL };
-  ck_assert(ldg_plan_nest(&j, &few, "transpose", NULL) && !j.own[LDG_ASKS]);
-  const ldg_nest narrow = { .block = 8, .nd = 2, .dim = { { 3000, 72, 8 }, { 8, 8, 24000 } } }; /* few columns do not ask */
-  ck_assert(ldg_plan_nest(&j, &narrow, "transpose", NULL) && !j.own[LDG_ASKS]);
+  static const struct { int64_t rows, columns, stride; int ahead, sets; bool any, asks; } of[] = {
+    { 3000, 9, 88, 64, 0, false, true },   { 3000, 8, 88, 64, 0, false, false },  { 8, 3000, 24008, 64, 0, false, false }, { 30, 30, 264, 64, 0, false, false },
+    { 30, 30, 264, 64, 0, true, true },    { 3000, 9, 88, 0, 0, false, false },   { 200, 200, 4096, 64, 8, false, false }, { 3000, 8, 88, 64, 0, true, true },
+  }; /* few columns, few rows, few bytes, of which there may be more, nothing asks, by rows */
+  m.number[LDG_MODEL_TOUCHED] = 1, m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS_WRITTEN] = 0;
+  for (int i = 0; i < (int)(sizeof of / sizeof *of); i++) {
+    const ldg_nest n = { .block = 8, .nd = 2, .dim = { { of[i].rows, of[i].stride, 8 }, { of[i].columns, 8, 8 * of[i].rows } }, .any = of[i].any };
+    m.number[LDG_MODEL_AHEAD] = of[i].ahead, m.number[LDG_MODEL_SETS] = of[i].sets, ldg_model_use(&m);
+    ldg_job j = { .run = NULL };
+    ck_assert(ldg_plan_nest(&j, &n, "transpose", NULL));
+    ck_assert_msg(j.own[LDG_ASKS] == of[i].asks, "case %d", i);
+    ck_assert_int_eq(j.own[LDG_ORDER] == LDG_BY_ROWS, of[i].sets != 0);
+  }
   ldg_model_use(NULL);
 }
 END_TEST

@@ -147,10 +147,10 @@ static bool may_go_by_blocks(const ldg_nest *n, int p, int q) {
 _Static_assert(sizeof ((ldg_kernels *)NULL)->transpose[0] / sizeof(ldg_run *) < LDG_TRIAL_WAYS, "and one more way");
 _Static_assert(2 * LDG_TILE_NUMBERS * sizeof(int64_t) <= LDG_TRIAL_OWN, "a trial leaves it room");
 enum { ROW_SETS = 4 }; /* of lines of so few sets rows of the source go one after the other (8 bytes, packed columns of 2 KiB unpack 1.0 to 1.26 times as fast, of 8 KiB 1.6; of 512 bytes, eight sets, 0.8 to 1.06; Zen 5) */
-/* Lines of the next tiles are asked for but by the first way, as a trial finds best: 33 transposes from memory took 0.76 of the time so, of the suites' own footprints 0.95, but of 64 and 128 KiB 1.10 to 1.16 (Zen 4). */
+/* Lines of the next tiles are asked for but by the first way, as a trial finds best: always, 33 transposes from memory took 0.76 of the time, warm 0.95, but those of 64 and 128 KiB 1.10 to 1.16 (Zen 4). Rows and few columns do not ask. */
 static bool tiles_may_ask(const ldg_nest *n, int p, int q) {
-  const int64_t few = ldg_max(LINE / n->block, 4); /* as kernels have it */
-  return ldg_model_count(LDG_MODEL_AHEAD) && ldg_model_count(LDG_MODEL_TOUCHED) && ldg_min(n->dim[p].n, n->dim[q].n) > few && (n->any || bytes_of(n) >= LDG_TRIAL_LEAST);
+  const int64_t few = LDG_FEW_COLUMNS(n->block), least = n->any && ldg_max(p, q) == n->nd - 1 ? n->dim[ldg_min(p, q)].n : ldg_min(n->dim[p].n, n->dim[q].n);
+  return ldg_model_count(LDG_MODEL_AHEAD) && ldg_model_count(LDG_MODEL_TOUCHED) && least > few && (n->any || bytes_of(n) >= LDG_TRIAL_LEAST);
 }
 /* A tile writes to a line of as many rows as a line of the source has elements, and a first cache has eight ways or more. Lines from farther than the second cache
  * gain by being many, which is the plain way. */

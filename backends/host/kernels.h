@@ -27,6 +27,7 @@
 #define LDG_HEAD_AS_IS (-3)
 #define LDG_FEW_NEAR 256       /* so many lines of few sets come from the second-level cache: then twice as many; of half as many written ones four times */
 #define LDG_TRANSPOSE_ROW 256  /* elements of the rows of one that goes by rows */
+#define LDG_FEW_COLUMNS(width) ((width) > 16 ? 4 : 64 / (width)) /* columns, or rows, of a transpose that are few: a line of them, or four */
 #define LDG_TRANSPOSE_PANEL 64 /* rows of a transpose panel: as many pages as the smallest first-level TLB holds */
 
 #if defined(__has_builtin)

@@ -17,8 +17,8 @@ enum {
 /* Behind what lists go by, which has the kernel that moves the blocks. */
 typedef struct swept { int32_t lo, lines; } swept;
 _Static_assert(sizeof(ldg_long) + sizeof(swept) <= LDG_ASKED_AT, "it leaves what those go by that ask");
-static ldg_long *long_of(const ldg_job *j) { return (ldg_long *)(uintptr_t)(const void *)j->own; }
-static swept *swept_of(const ldg_job *j) { return (swept *)(void *)(long_of(j) + 1); }
+static ldg_long *long_at(const ldg_job *j) { return (ldg_long *)(uintptr_t)(const void *)j->own; }
+static swept *swept_of(const ldg_job *j) { return (swept *)(void *)(long_at(j) + 1); }
 
 typedef struct hull { int64_t lo, hi; } hull;
 static hull hull_of(const ldg_nest *n) {
@@ -39,22 +39,26 @@ static bool is_close(const ldg_nest *n, hull h) {
   return left == 0;
 }
 
-static const char *why_not(const ldg_nest *n, hull *h) {
+static const char *why_not(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
   if (n->at2 || n->psum || n->nd > 1 || !n->at4) return "not one list of blocks of one length, and of short offsets";
   if (!ldg_model_count(LDG_MODEL_TOUCHED)) return "this machine was not seen to gain by what is read first";
   if (n->block > LINE) return "blocks are long";
   if (n->once) return "one call does not find out whether that is faster";
   if (n->dim[0].n < LDG_TRIAL_LEAST / LINE) return "blocks are few";
+  if (n->span > REACH || (double)n->span > 2 * ldg_model_footprint(LDG_MODEL_L2)) return "the second cache does not hold its lines"; /* its level is halfway */
+  return n->span / LINE > LINES_EACH * n->dim[0].n ? "most lines have no block" : NULL;
+}
+/* Only what may gain is looked at block by block. */
+static const char *look(const ldg_nest *n, hull *h) {
+  const char *why = why_not(n);
+  if (why) return why;
   *h = hull_of(n);
-  const int64_t reach = h->hi - h->lo;
-  if (reach > REACH || (double)reach > 2 * ldg_model_footprint(LDG_MODEL_L2)) return "the second cache does not hold its lines"; /* its level is halfway */
-  if (reach / LINE > LINES_EACH * n->dim[0].n) return "most lines have no block";
-  return is_close(n, *h) ? NULL : "blocks may be a page apart";
+  return h->hi - h->lo <= REACH && is_close(n, *h) ? NULL : "blocks may be a page apart";
 }
 const char *ldg_swept_why_not(const ldg_nest *n) {
   hull h;
-  return why_not(n, &h);
+  return look(n, &h);
 }
 
 /* Gaps are read, which others may be writing to: nothing is made of what is read. */
@@ -62,17 +66,17 @@ __attribute__((no_sanitize("thread"), no_sanitize("address"))) static void sweep
   for (int64_t i = 0; i < lines; i++) (void)at[i * LINE];
 }
 
-/* A part of a list has blocks anywhere, and the rest of it is not asked for: its pages are left alone. */
+/* A part of a list has blocks anywhere, and the rest of it is not asked for: its pages are left alone. So parts are timed as if they went another way, and take as long by either. */
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const swept s = *swept_of(j);
   if (n == j->nest.dim[0].n) sweep((j->nest.list == LDG_LIST_DST ? dst : src) + s.lo, s.lines);
-  return long_of(j)->near(j, src, dst, i0, n);
+  return long_at(j)->near(j, src, dst, i0, n);
 }
 
 ldg_run *ldg_swept_way(ldg_job *j, ldg_run *plain) {
   hull h;
-  if (why_not(&j->nest, &h)) return NULL;
-  long_of(j)->near = plain; /* blocks of up to a line have none of their own there */
+  if (look(&j->nest, &h)) return NULL;
+  long_at(j)->near = plain; /* kernels of blocks of up to a line do not look there */
   *swept_of(j) = (swept){ (int32_t)h.lo, (int32_t)((h.hi - h.lo + LINE - 1) / LINE) };
   return run;
 }
