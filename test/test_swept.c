@@ -7,6 +7,7 @@
 #include "../backends/host/swept.h"
 #include "../backends/host/trial.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -156,4 +157,34 @@ START_TEST(pages_of_the_rest) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("swept", argc, argv, which_lists, ways_of_lists, pages_of_others, pages_of_the_rest); }
+/* Two threads write blocks by turns of the same lines: each reads what the other one writes, and makes nothing of it. */
+enum { SHARED = 1000, CALLS = 200 };
+typedef struct writer { ldg_job job; char *mem; char packed[SHARED * 8]; } writer;
+static void *write_often(void *arg) {
+  const writer *w = arg;
+  for (int i = 0; i < CALLS; i++) w->job.run(&w->job, w->packed, w->mem, 0, SHARED);
+  return NULL;
+}
+START_TEST(gaps_of_others) {
+  static char mem[SHARED * 16];
+  static writer w[2];
+  static int64_t places[2][SHARED];
+  static int32_t places4[2][SHARED];
+  rng r = rng_of(55);
+  pthread_t thread[2];
+  use(1);
+  for (int k = 0; k < 2; k++) {
+    ldg_nest n = list_of(SHARED, 8, 16, 8 * k, LDG_LIST_DST, &r);
+    memcpy(places[k], at, sizeof places[k]), memcpy(places4[k], at4, sizeof places4[k]);
+    n.at = places[k], n.at4 = places4[k];
+    memset(w[k].packed, 'a' + k, sizeof w[k].packed), w[k].mem = mem;
+    ck_assert(ldg_plan_nest(&w[k].job, &n, "swept", NULL) && !strcmp(w[k].job.name, "swept"));
+  }
+  for (int k = 0; k < 2; k++) ck_assert_int_eq(pthread_create(&thread[k], NULL, write_often, &w[k]), 0);
+  for (int k = 0; k < 2; k++) pthread_join(thread[k], NULL);
+  for (int i = 0; i < SHARED * 16; i++) ck_assert_int_eq(mem[i], 'a' + i / 8 % 2);
+  ldg_model_use(NULL);
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("swept", argc, argv, which_lists, ways_of_lists, pages_of_others, pages_of_the_rest, gaps_of_others); }

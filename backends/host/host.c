@@ -300,7 +300,11 @@ static void list_plainly(ldg_job *j) { long_of(j), prepare_blocks(j, list_kernel
 static void list_prepare(ldg_job *j) { long_of(j), try_blocks(j, list_kernel); }
 
 /* As `late`: there to be forced, and verified. */
-static void swept_prepare(ldg_job *j) { list_plainly(j), j->run = ldg_swept_way(j, j->run); }
+static void swept_prepare(ldg_job *j) {
+  list_plainly(j);
+  ldg_run *swept = ldg_swept_way(j, j->run);
+  if (swept) j->run = swept; /* the model may be another one by now than it was when this was chosen */
+}
 
 static void ahead_prepare(ldg_job *j) {
   ldg_job plain = *j;
