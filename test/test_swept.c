@@ -157,7 +157,7 @@ START_TEST(pages_of_the_rest) {
 }
 END_TEST
 
-/* Two threads write blocks by turns of the same lines: each reads what the other one writes, and makes nothing of it. */
+/* Two threads write blocks by turns of the same lines, 24 bytes apart, so that each reads what the other one writes, and makes nothing of it. */
 enum { SHARED = 1000, CALLS = 200 };
 typedef struct writer { ldg_job job; char *mem; char packed[SHARED * 8]; } writer;
 static void *write_often(void *arg) {
@@ -166,7 +166,7 @@ static void *write_often(void *arg) {
   return NULL;
 }
 START_TEST(gaps_of_others) {
-  static char mem[SHARED * 16];
+  static char mem[SHARED * 24];
   static writer w[2];
   static int64_t places[2][SHARED];
   static int32_t places4[2][SHARED];
@@ -174,7 +174,7 @@ START_TEST(gaps_of_others) {
   pthread_t thread[2];
   use(1);
   for (int k = 0; k < 2; k++) {
-    ldg_nest n = list_of(SHARED, 8, 16, 8 * k, LDG_LIST_DST, &r);
+    ldg_nest n = list_of(SHARED, 8, 24, 8 * k, LDG_LIST_DST, &r);
     memcpy(places[k], at, sizeof places[k]), memcpy(places4[k], at4, sizeof places4[k]);
     n.at = places[k], n.at4 = places4[k];
     memset(w[k].packed, 'a' + k, sizeof w[k].packed), w[k].mem = mem;
@@ -182,7 +182,7 @@ START_TEST(gaps_of_others) {
   }
   for (int k = 0; k < 2; k++) ck_assert_int_eq(pthread_create(&thread[k], NULL, write_often, &w[k]), 0);
   for (int k = 0; k < 2; k++) pthread_join(thread[k], NULL);
-  for (int i = 0; i < SHARED * 16; i++) ck_assert_int_eq(mem[i], 'a' + i / 8 % 2);
+  for (int i = 0; i < SHARED * 24; i++) ck_assert_int_eq(mem[i], i / 8 % 3 < 2 ? 'a' + i / 8 % 3 : 0);
   ldg_model_use(NULL);
 }
 END_TEST
