@@ -3,8 +3,8 @@
 A row (name, lo, hi, head, tail) moves blocks of lo..hi bytes: `head` bytes from the front, then `tail` bytes that end
 where the block ends (they overlap the head when the block is shorter than head + tail). Tails are as narrow as they can be:
 a store that crosses a cache line costs twice, and one that meets another one waits for it. lo == hi makes the block length a
-constant of the kernel. 256 is a row of its own since all of it is loaded before it is stored. Words instead of a head say how long blocks move: as_is, 128 bytes after the other, as they come; loop, to aligned places; call, by
-memcpy; stream, past the caches. No length has one of these alone.
+constant of the kernel. 256 is a row of its own since all of it is loaded before it is stored. Words instead of a head say how long blocks move: as_is, 128 bytes after the other, as they come; loop, to aligned places; by_16, the
+same by loads of 16 bytes; call, by memcpy; stream, past the caches. No length has one of these alone.
 """
 
 BLOCKS = [
@@ -63,6 +63,7 @@ BLOCKS = [
     ("w256", 256, 256, 256, 0),
     ("as_is", 257, "INT64_MAX", "LDG_HEAD_AS_IS", 0),
     ("loop", 257, "INT64_MAX", "LDG_HEAD_LOOP", 0),
+    ("by_16", 257, "INT64_MAX", "LDG_HEAD_BY_16", 0),
     ("call", 257, "INT64_MAX", "LDG_HEAD_CALL", 0),
     ("stream", 257, "INT64_MAX", "LDG_HEAD_STREAM", 0),
 ]

@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 # The suffixes of block.inc for what asks or prefetches, and rows that ask for what they are about to write.
-FAMILIES = ["ldg_k_w\\d+_\\w+_pf", "ldg_k_loop_\\w+_pf", "ldg_k_\\w+_(srca|dsta)", "ldg_k_\\w+_(srcf|dstf|srcfl|bothf)", "dense_asking_apart", "t\\d+_nest", "t\\d+_staged"]
-LEVEL = r"_(base|v\d|neon)(\.\w+)*"  # and what gcc makes of one for some arguments
+FAMILIES = ["ldg_k_w\\d+_\\w+_pf", "ldg_k_loop_\\w+_pf"] + ["ldg_k_\\w+_" + suffix for suffix in ("srca", "dsta", "srcf", "dstf", "srcfl", "bothf")] + ["dense_asking_apart", "t\\d+_nest", "t\\d+_staged"]
+LEVEL = r"_(base|v\d|neon)(\.(?!cold)\w+)*"  # and what gcc makes of one for some arguments, but not what it takes out of one
 FIXED = re.compile(FAMILIES[0] + LEVEL)  # these have a loop each for what is read first, written first, and neither: as many prefetches at least
 FUNCTION = re.compile(r"^[0-9a-f]+ <([\w.]+)>:$")
 PREFETCH = re.compile(r"\b(prefetch|prfm)")
@@ -46,12 +46,14 @@ def main():
     found = functions(subprocess.run([objdump, "-d", "--no-show-raw-insn", sys.argv[1]], capture_output=True, text=True, check=True).stdout)
     if not any(name.startswith("ldg_k_") for name in found):
         return 77
+    levels = {m.group(1) for name in found if (m := re.fullmatch(r"ldg_k_w\d+_\w+?" + LEVEL, name))}
     wrong = 0
     for family in FAMILIES:
-        kernels = [name for name in found if re.fullmatch(family + LEVEL, name)]
+        kernels = {name: m.group(1) for name in found if (m := re.fullmatch(family + LEVEL, name))}
         silent = [name for name in kernels if not asks(found, name)]
-        print(f"{family}: {len(kernels)} kernels, {len(silent)} do not ask", *silent)
-        wrong += len(silent) + (not kernels)
+        none = sorted(levels - set(kernels.values()))
+        print(f"{family}: {len(kernels)} kernels, {len(silent)} do not ask", *silent, *(f"none of level {level}" for level in none))
+        wrong += len(silent) + len(none)
     return 1 if wrong else 0
 
 

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST = 2 * 65536 / 16 }; /* two pages, of any size, by 16 bytes */
+enum { MOST = 1 << 15 }; /* at least two pages, of any size, by 16 bytes */
 enum { ROOM = 1000 * 128 + 600 };
 static int64_t at[MOST];
 static int32_t at4[MOST];
@@ -29,12 +29,13 @@ static ldg_nest list_of(int64_t n, int64_t block, int64_t apart, int64_t from, i
   return (ldg_nest){ .block = block, .nd = 1, .dim = { { n, block - dense, dense } }, .at = at, .at4 = at4, .span = (n - 1) * apart + block, .list = side };
 }
 
+static ldg_model small_caches; /* it is not copied */
 static void use(int64_t touched) {
-  static ldg_model m; /* it is not copied */
-  m = ldg_model_builtin();
-  for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = INT64_C(16384) << 5 * k; /* 512 KiB in the second cache, halfway */
-  m.number[LDG_MODEL_TOUCHED] = touched, m.number[LDG_MODEL_AHEAD] = 16;
-  ldg_model_use(&m);
+  ldg_model *const m = &small_caches;
+  *m = ldg_model_builtin();
+  for (int k = 0; k < LDG_MODEL_LEVELS; k++) m->level[k] = INT64_C(16384) << 5 * k; /* 512 KiB in the second cache, halfway */
+  m->number[LDG_MODEL_TOUCHED] = touched, m->number[LDG_MODEL_AHEAD] = 16;
+  ldg_model_use(m);
 }
 
 START_TEST(which_lists) {
@@ -52,6 +53,11 @@ START_TEST(which_lists) {
     ck_assert(ldg_swept_why_not(&n));
     n.once = false, use(0);
     ck_assert(ldg_swept_why_not(&n));
+  }
+  use(1), small_caches.level[LDG_MODEL_L2] = 4 << 20; /* a larger cache than lists may reach over */
+  for (int i = 0; i < 2; i++) {
+    const ldg_nest n = list_of((1 << 14) + i, 8, 128, -100, LDG_LIST_SRC, &r);
+    ck_assert_int_eq(ldg_swept_why_not(&n) != NULL, i);
   }
   static const struct { int64_t gap; bool may; } gaps[] = { { 0, true }, { 2047, true }, { 2048, false }, { 4096, false } }; /* bytes, where a half page ends: no half page is left, one is, two are */
   use(1);
@@ -103,6 +109,25 @@ START_TEST(ways_of_lists) {
   }
   ldg_model_use(NULL);
   free(far), free(packed), free(expected);
+}
+END_TEST
+
+/* What the model said when a strategy was chosen it may no longer say when that is prepared. */
+START_TEST(no_longer) {
+  rng r = rng_of(56);
+  static char far[1000 * 16], packed[1000 * 8];
+  const ldg_strategy *row = ldg_backend_host.strategies;
+  while (strcmp(row->name, "swept")) row++;
+  use(0);
+  for (int side = LDG_LIST_SRC; side <= LDG_LIST_DST; side++) {
+    ldg_job j = { .nest = list_of(1000, 8, 16, 0, side, &r) };
+    for (int64_t k = 0; k < (int64_t)sizeof far; k++) far[k] = (char)rng_in(&r, 0, 255);
+    for (int64_t k = 0; k < (int64_t)sizeof packed; k++) packed[k] = (char)rng_in(&r, 0, 255);
+    row->prepare(&j);
+    ck_assert(j.run && !j.run(&j, side == LDG_LIST_SRC ? far : packed, side == LDG_LIST_SRC ? packed : far, 0, 1000));
+    for (int64_t i = 0; i < 1000; i++) ck_assert(!memcmp(packed + 8 * i, far + at[i], 8));
+  }
+  ldg_model_use(NULL);
 }
 END_TEST
 
@@ -187,4 +212,4 @@ START_TEST(gaps_of_others) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("swept", argc, argv, which_lists, ways_of_lists, pages_of_others, pages_of_the_rest, gaps_of_others); }
+int main(int argc, char **argv) { return CHECK_MAIN("swept", argc, argv, which_lists, ways_of_lists, no_longer, pages_of_others, pages_of_the_rest, gaps_of_others); }

@@ -173,6 +173,10 @@ START_TEST(asked_for) {
     { 3000, 9, 88, 64, 0, false, true },   { 3000, 8, 88, 64, 0, false, false },  { 8, 3000, 24008, 64, 0, false, false }, { 30, 30, 264, 64, 0, false, false },
     { 30, 30, 264, 64, 0, true, true },    { 3000, 9, 88, 0, 0, false, false },   { 200, 200, 4096, 64, 8, false, false }, { 3000, 8, 88, 64, 0, true, true },
   }; /* few columns, few rows, few bytes, of which there may be more, nothing asks, by rows */
+  static const struct { ldg_dim dim[3]; int nd; bool asks; } any[] = { /* how many iterations the outermost dim has is not known */
+    { { { 3000, 88, 8 }, { 8, 8, 24000 }, { 2, 264000, 192000 } }, 3, false }, { { { 3000, 88, 8 }, { 9, 8, 24000 }, { 2, 264000, 216000 } }, 3, true },
+    { { { 3000, 8, 64 }, { 8, 24008, 8 } }, 2, true }, { { { 8, 8, 24000 }, { 3000, 88, 8 } }, 2, false },
+  }; /* few columns, and not, in a loop; few rows, of any number; few columns in any number of rows */
   m.number[LDG_MODEL_TOUCHED] = 1, m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS_WRITTEN] = 0;
   for (int i = 0; i < (int)(sizeof of / sizeof *of); i++) {
     const ldg_nest n = { .block = 8, .nd = 2, .dim = { { of[i].rows, of[i].stride, 8 }, { of[i].columns, 8, 8 * of[i].rows } }, .any = of[i].any };
@@ -181,6 +185,14 @@ START_TEST(asked_for) {
     ck_assert(ldg_plan_nest(&j, &n, "transpose", NULL));
     ck_assert_msg(j.own[LDG_ASKS] == of[i].asks, "case %d", i);
     ck_assert_int_eq(j.own[LDG_ORDER] == LDG_BY_ROWS, of[i].sets != 0);
+  }
+  m.number[LDG_MODEL_AHEAD] = 64, m.number[LDG_MODEL_SETS] = 0, ldg_model_use(&m);
+  for (int i = 0; i < COUNT_OF(any); i++) {
+    ldg_nest n = { .block = 8, .nd = any[i].nd, .any = true };
+    memcpy(n.dim, any[i].dim, sizeof any[i].dim);
+    ldg_job j = { .run = NULL };
+    ck_assert(ldg_plan_nest(&j, &n, "transpose", NULL));
+    ck_assert_msg(j.own[LDG_ASKS] == any[i].asks, "any %d", i);
   }
   ldg_model_use(NULL);
 }

@@ -70,6 +70,8 @@ static int64_t libc_of(const ldg_nest *n) {
   const int64_t run = ldg_model_count(LDG_MODEL_LIBC), row = ldg_model_count(LDG_MODEL_LIBC_ROWS);
   return bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1) ? ldg_min(run, row) : run;
 }
+/* What the first cache does not hold is loaded by 16 bytes where what comes from memory is best read in some places before (bench/README.md). */
+static bool loads_16(void) { return ldg_model_count(LDG_MODEL_TOUCHED) != 0; }
 static bool to_aligned(void) { return ldg_model_count(LDG_MODEL_ALIGN) != 0; }
 enum { PIECE_LIBC = 4096 }; /* bytes: parts of a run of which most is elsewhere (8 KiB of 32 KiB 95 GB/s, so 155; of 64 to 128 KiB 98, so 115; 2 KiB of them 98, so 80; Zen 5, by 128 bytes after the other) */
 enum { ALIGNED = 512, ALIGNED_LATER = 2048 }; /* bytes: runs that lie anywhere, unpacked: 1 and 2 KB 0.92 to 0.99 as fast to aligned places, 3 KB 1.01 to 1.05, 4 KB 1.08, 6 KB 1.13, 20 KB 1.24 (Zen 5) */
@@ -86,7 +88,7 @@ static void memcpy_prepare(ldg_job *j) {
   *r = (ldg_one_run){ .libc = libc, .stream = ldg_model_count(LDG_MODEL_STREAM), .tried = INT64_MAX, .asks = INT64_MAX, .ahead = 64 * written };
   r->aligned = to_aligned() ? ALIGNED : ALIGNED_LATER, r->back = to_aligned() ? 0 : libc; /* where it was measured */
   if (j->nest.part) r->libc = ldg_min(libc, ldg_max(from_cache, PIECE_LIBC));
-  if (written) r->asks = (int64_t)ldg_model_footprint(LDG_MODEL_L1);
+  if (written || loads_16()) r->asks = (int64_t)ldg_model_footprint(LDG_MODEL_L1);
   const int64_t tried = ldg_max(from_cache, LDG_TRIAL_LEAST);
   if (tried < r->libc && !j->nest.once) {
     r->tried = tried;
@@ -147,7 +149,7 @@ static bool may_go_by_blocks(const ldg_nest *n, int p, int q) {
 _Static_assert(sizeof ((ldg_kernels *)NULL)->transpose[0] / sizeof(ldg_run *) < LDG_TRIAL_WAYS, "and one more way");
 _Static_assert(2 * LDG_TILE_NUMBERS * sizeof(int64_t) <= LDG_TRIAL_OWN, "a trial leaves it room");
 enum { ROW_SETS = 4 }; /* of lines of so few sets rows of the source go one after the other (8 bytes, packed columns of 2 KiB unpack 1.0 to 1.26 times as fast, of 8 KiB 1.6; of 512 bytes, eight sets, 0.8 to 1.06; Zen 5) */
-/* Lines of the next tiles are asked for but by the first way, as a trial finds best: always, 33 transposes from memory took 0.76 of the time, warm 0.95, but those of 64 and 128 KiB 1.10 to 1.16 (Zen 4). Rows and few columns do not ask. */
+/* Lines of the next tiles are asked for but by the first way, as a trial finds best: always, 33 transposes from memory took 0.76 of the time, warm 0.95, but those of 64 and 128 KiB 1.10 to 1.16 (Zen 4). Rows do not ask, nor few columns of elements that have squares; of others few columns were not measured, and have no such way either. */
 static bool tiles_may_ask(const ldg_nest *n, int p, int q) {
   const int64_t few = LDG_FEW_COLUMNS(n->block), least = n->any && ldg_max(p, q) == n->nd - 1 ? n->dim[ldg_min(p, q)].n : ldg_min(n->dim[p].n, n->dim[q].n);
   return ldg_model_count(LDG_MODEL_AHEAD) && ldg_model_count(LDG_MODEL_TOUCHED) && least > few && (n->any || bytes_of(n) >= LDG_TRIAL_LEAST);
@@ -196,7 +198,7 @@ static int long_run(const ldg_job *j, const char *src, char *dst, int64_t i0, in
   const ldg_long *l = long_at(j);
   return is_far(l, n) && likely_gains(l, dst) ? run_far(j, src, dst, i0, n) : l->near(j, src, dst, i0, n);
 }
-enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_LOOP = ROW_CALL - 1, ROW_AS_IS = ROW_LOOP - 1 };
+enum { ROW_STREAM = LDG_BLOCK_ROWS - 1, ROW_CALL = ROW_STREAM - 1, ROW_BY_16 = ROW_CALL - 1, ROW_LOOP = ROW_BY_16 - 1, ROW_AS_IS = ROW_LOOP - 1 };
 _Static_assert(sizeof(ldg_long) <= sizeof ((ldg_job *)NULL)->own, "what long blocks go by fits into a job");
 
 static const char *block_why_not(const ldg_nest *n) { return n->at ? "the blocks are listed" : NULL; }
@@ -207,6 +209,7 @@ static ldg_run *list_kernel(const ldg_nest *n, int row) {
   return kernels()->block[row].list[n->list == LDG_LIST_DST][how];
 }
 
+static bool is_by_16(const ldg_nest *n) { return loads_16() && bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1); }
 static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
   const ldg_nest *n = &j->nest;
   const int row = block_row(n->block);
@@ -215,7 +218,7 @@ static void prepare_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int ro
   ldg_long *l = long_of(j);
   l->each = ldg_trial_lines(n); /* as a trial counts, which knows such calls for a kind of their own */
   l->parts = n->block >= PARTS_LEAST, l->whole = has_whole_lines(n);
-  l->near = kernel(n, n->block >= libc_of(n) ? ROW_CALL : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
+  l->near = kernel(n, n->block >= libc_of(n) ? ROW_CALL : n->once && is_by_16(n) ? ROW_BY_16 : to_aligned() ? ROW_LOOP : ROW_AS_IS), l->far = kernel(n, ROW_STREAM);
   j->run = long_run;
 }
 
@@ -234,25 +237,31 @@ static ldg_run *late_kernel(const ldg_nest *n) {
 }
 
 /* Which way is best for long blocks depends on where their lines are, which only calls find out: as they come and by the C library from the second cache,
- * with late addresses, too, where it is slow; four registers that are loaded before they are stored from memory, since then more lines are asked for at once; and of
+ * with late addresses, too, where it is slow; by loads of 16 bytes, or four registers that are loaded before they are stored from memory, since then more lines are asked for at once; and of
  * so many bytes that stores may go past the caches, those, or not those if they are likely to gain. */
 _Static_assert(sizeof(ldg_long_ways) <= LDG_TRIAL_OWN && LDG_LONG_OTHERS < LDG_TRIAL_WAYS, "a trial leaves it room");
 static ldg_run *other_of(const ldg_job *j, int k) { return ((const ldg_long_ways *)(const void *)j->own)->other[k]; }
 static int run_first(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return other_of(j, 0)(j, src, dst, i0, n); }
 static int run_second(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return other_of(j, 1)(j, src, dst, i0, n); }
+static int run_third(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return other_of(j, 2)(j, src, dst, i0, n); }
 static int run_last(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_long *l = long_at(j);
   if (!is_far(l, n)) return other_of(j, LDG_LONG_OTHERS - 1)(j, src, dst, i0, n);
   return likely_gains(l, dst) ? l->near(j, src, dst, i0, n) : run_far(j, src, dst, i0, n);
 }
 static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row), ldg_run *late) {
-  static ldg_run *const others[] = { run_first, run_second };
+  static ldg_run *const others[LDG_LONG_OTHERS - 1] = { run_first, run_second, run_third };
   ldg_run *ways[LDG_TRIAL_WAYS] = { long_run };
   ldg_long_ways *t = (ldg_long_ways *)(void *)j->own;
   int n = 0;
   if (bytes_of(&j->nest) < LDG_TRIAL_LEAST) return;
   if (!to_aligned()) t->other[n++] = kernel(&j->nest, ROW_LOOP);
   if (!to_aligned() && j->nest.block >= libc_of(&j->nest)) t->other[n++] = kernel(&j->nest, ROW_AS_IS);
+  if (loads_16()) {
+    ldg_run *const by_16 = kernel(&j->nest, ROW_BY_16), *const wide = t->long_.near;
+    const bool likely = is_by_16(&j->nest);
+    t->long_.near = likely ? by_16 : wide, t->other[n++] = likely ? wide : by_16;
+  }
   for (int k = 0; k < n; k++) ways[1 + k] = others[k];
   t->other[LDG_LONG_OTHERS - 1] = late ? late : t->long_.near;
   if (late || j->nest.any || is_far(&t->long_, j->nest.dim[j->nest.nd - 1].n)) ways[++n] = run_last;
@@ -417,7 +426,7 @@ static bool is_once(const ldg_nest *n, const ldg_shuffle *w) {
 static void shuffle_prepare(ldg_job *j) {
   ldg_shuffle *w = (ldg_shuffle *)(void *)j->own;
   ldg_shuffle_of(&j->nest, lane_bytes(), w);
-  j->run = is_once(&j->nest, w) ? kernels()->once : kernels()->shuffle[shuffle_lanes()];
+  j->run = is_once(&j->nest, w) ? kernels()->once : ldg_shuffle_is_touched(&j->nest, w) ? kernels()->touched[shuffle_lanes()] : kernels()->shuffle[shuffle_lanes()];
   if (!j->nest.at) return;
   ldg_job part = *j;
   (j->nest.psum ? varlist_plainly : list_plainly)(&part);

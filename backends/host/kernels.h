@@ -22,9 +22,10 @@
 #define LDG_UNROLL_NONE _Pragma("GCC unroll 1")
 #endif
 #define LDG_HEAD_LOOP 0        /* long blocks: see table.py */
-#define LDG_HEAD_CALL (-1)
-#define LDG_HEAD_STREAM (-2)
-#define LDG_HEAD_AS_IS (-3)
+#define LDG_HEAD_BY_16 (-1)
+#define LDG_HEAD_CALL (-2)
+#define LDG_HEAD_STREAM (-3)
+#define LDG_HEAD_AS_IS (-4)
 #define LDG_FEW_NEAR 256       /* so many lines of few sets come from the second-level cache: then twice as many; of half as many written ones four times */
 #define LDG_TRANSPOSE_ROW 256  /* elements of the rows of one that goes by rows */
 #define LDG_FEW_COLUMNS(width) ((width) > 16 ? 4 : 64 / (width)) /* columns, or rows, of a transpose that are few: a line of them, or four */
@@ -105,7 +106,38 @@ LDG_INLINE void ldg_move_256(char *restrict d, const char *restrict s) { ldg_mov
 LDG_INLINE void ldg_move_256_back(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 256, LDG_TOGETHER, true); } /* the last register first */
 LDG_INLINE void ldg_move_128(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 128, 128 / LDG_REGISTER, false); }
 
-/* Words of two blocks in a register of 16 bytes, of which `left` are of the first one, a multiple of 4; and what two of them are, where registers are wider. */
+/* Two of 16 bytes, where registers are wider. */
+LDG_INLINE ldg_half_register ldg_of_two(ldg_16 low, ldg_16 high) {
+#if LDG_REGISTER > 16
+  __m256i both = _mm256_insertf128_si256(_mm256_castsi128_si256((__m128i)low), (__m128i)high, 1);
+  __asm__("" : "+x"(both)); /* clang 14 would store more of them in halves */
+  return (ldg_half_register)both;
+#else
+  return (void)high, low;
+#endif
+}
+
+/* 256 bytes by loads of 16, which some processors wait for less than for wider ones where lines come from memory (bench/README.md); all of them before the first store. */
+#if LDG_REGISTER > 16
+LDG_INLINE ldg_half_register ldg_load_by_16(const char *s) {
+  ldg_16 low, high;
+  __builtin_memcpy(&low, s, 16), __builtin_memcpy(&high, s + 16, 16);
+  __asm__("" : "+x"(low)); /* or a compiler would load both at once */
+  return ldg_of_two(low, high);
+}
+LDG_INLINE void ldg_move_256_by_16(char *restrict d, const char *restrict s) {
+  ldg_half_register x[8];
+  LDG_UNROLL
+  for (int k = 0; k < 8; k++) x[k] = ldg_load_by_16(s + 32 * k);
+  LDG_IN_ORDER();
+  LDG_UNROLL
+  for (int k = 0; k < 8; k++) __builtin_memcpy(d + 32 * k, &x[k], 32);
+}
+#else
+LDG_INLINE void ldg_move_256_by_16(char *restrict d, const char *restrict s) { ldg_move_256(d, s); }
+#endif
+
+/* Words of two blocks in a register of 16 bytes, of which `left` are of the first one, a multiple of 4. */
 typedef uint32_t ldg_16_by_4 __attribute__((vector_size(16)));
 LDG_INLINE uint64_t ldg_word(const char *s) {
   uint64_t x;
@@ -126,16 +158,6 @@ LDG_INLINE ldg_16 ldg_across(const char *s, const char *t, int left) {
   return (ldg_16)x;
 }
 enum { LDG_JOINED = LDG_REGISTER == 16 ? 16 : 32 };
-LDG_INLINE ldg_half_register ldg_of_two(ldg_16 low, ldg_16 high) {
-#if LDG_REGISTER > 16
-  __m256i both = _mm256_insertf128_si256(_mm256_castsi128_si256((__m128i)low), (__m128i)high, 1);
-  __asm__("" : "+x"(both)); /* clang 14 would store more of them in halves */
-  return (ldg_half_register)both;
-#else
-  return (void)high, low;
-#endif
-}
-
 /* 64 bytes to an aligned line, past the caches; the fence orders them before what follows. */
 #if defined(__AVX512F__)
 #define LDG_STREAM(d, s) _mm512_stream_si512((void *)(d), _mm512_loadu_si512(s))
@@ -249,12 +271,12 @@ typedef struct ldg_block_kernels {
  * have lengths of their own, `each` is the longest one. Of lists that are far apart: entries to prefetch ahead. */
 typedef struct ldg_long { int64_t libc, stream, each; ldg_run *near, *far; int32_t ahead; bool parts, whole; } ldg_long;
 /* And what else is tried: the last one is late, or what is best from the caches. */
-enum { LDG_LONG_OTHERS = 3 };
+enum { LDG_LONG_OTHERS = 4 };
 typedef struct ldg_long_ways { ldg_long long_; ldg_run *other[LDG_LONG_OTHERS]; } ldg_long_ways;
 #define LDG_AHEAD(job) (((const ldg_long *)(const void *)(job)->own)->ahead)
 
 /* What one run goes by, in job->own. Bytes from which on the C library is better, stores go past the caches, `trial` finds out whether the C library is better,
- * lines are asked for so many bytes before they are written, and stores go to aligned places, up to `back` bytes also from the end on. Iterations of `trial` are bytes. */
+ * lines are asked for so many bytes before they are written or, if that is 0, loads are of 16 bytes, and stores go to aligned places, up to `back` bytes also from the end on. Iterations of `trial` are bytes. */
 typedef struct ldg_one_run { int64_t libc, stream, tried, asks, ahead, aligned, back; ldg_run *trial; } ldg_one_run;
 #define LDG_ONE_RUN(job) ((const ldg_one_run *)(const void *)(job)->own)
 
@@ -283,6 +305,7 @@ typedef struct ldg_shuffle {
   unsigned char ahead;                                            /* windows ahead that these ask for lines, and one alone for its own; 0: they store whole registers */
   int64_t many;                                                   /* so many iterations of the outermost dim, and more, have lines so far that short rows */
   ldg_dim next;                                                   /* ask for those of the rows that are so many bytes on */
+  unsigned char touch[2];                                         /* bytes of a window that are read before it is loaded, by kernels that do so */
   ldg_run *part;                                                  /* for a part of a list */
 } ldg_shuffle;
 
@@ -316,7 +339,7 @@ typedef struct ldg_kernels {
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS][3];                      /* [any number of lines at once, by the first numbers of job->own, by the second ones] */
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and late */
-  ldg_run *shuffle[LDG_LANES];                                    /* NULL: not at this level */
+  ldg_run *shuffle[LDG_LANES], *touched[LDG_LANES];               /* NULL: not at this level */
   ldg_run *once;                                                  /* a list in a window of 32 bytes; with lanes of 1 byte */
   ldg_run *window;                                                /* NULL: not at this level */
   int window_bytes, short_bytes;                                  /* LDG_SHORT */

@@ -69,7 +69,7 @@ __attribute__((no_sanitize("thread"), no_sanitize("address"))) static void sweep
 /* A part of a list has blocks anywhere, and the rest of it is not asked for: its pages are left alone. So parts are timed as if they went another way, and take as long by either. */
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const swept s = *swept_of(j);
-  if (n == j->nest.dim[0].n) sweep((j->nest.list == LDG_LIST_DST ? dst : src) + s.lo, s.lines);
+  if (i0 == 0 && n == j->nest.dim[0].n) sweep((j->nest.list == LDG_LIST_DST ? dst : src) + s.lo, s.lines);
   return long_at(j)->near(j, src, dst, i0, n);
 }
 
