@@ -80,6 +80,22 @@ START_TEST(blocks_that_are_read) {
 }
 END_TEST
 
+/* Columns that go on from line to line are read first, and nothing is asked for. */
+START_TEST(columns_that_are_foreseen) {
+  static const struct { int64_t src, dst; bool asks[2]; } of[] = {
+    { 79, 8, { true, false } }, { 80, 8, { true, true } }, { -64, 8, { true, false } }, { 8, 72, { true, false } }, { 8, -80, { true, true } },
+  };
+  ldg_model m = waiting(0);
+  for (int i = 0; i < 2 * COUNT_OF(of); i++) {
+    ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 4000, of[i / 2].src, of[i / 2].dst } } } };
+    m.number[LDG_MODEL_TOUCHED] = i % 2, ldg_model_use(&m);
+    ldg_ahead_settle(&j);
+    ck_assert_msg((LDG_ASKED(&j)->ahead != 0) == of[i / 2].asks[i % 2], "columns %d", i / 2);
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* What no cache has room for is likely to gain by any stride, but written by one call, which reads nothing first; else strides of few sets are not. */
 START_TEST(blocks_beyond) {
   static const struct { int64_t blocks, src, dst; bool once, likely; } of[] = {
@@ -139,4 +155,4 @@ START_TEST(runs_that_are_tried) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, columns_that_wait, lines_that_are_written, blocks_that_are_read, blocks_beyond, runs_that_are_written, runs_that_are_tried); }
+int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, columns_that_wait, columns_that_are_foreseen, lines_that_are_written, blocks_that_are_read, blocks_beyond, runs_that_are_written, runs_that_are_tried); }
