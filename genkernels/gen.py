@@ -74,11 +74,11 @@ def source(isa):
     out += "".join(f"    LDG_{laned(lo, hi)}{kind(lo, head)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, hi, head, _ in BLOCKS) + "  },\n  {\n"
     out += "".join(f"    {{ ldg_k_t{w}_free_{isa}, ldg_k_t{w}_{isa}, ldg_k_t{w}_other_{isa} }},\n" for w in TRANSPOSES) + "  },\n"
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
-    touched = ", ".join(f"ldg_k_{params['NAME']}_touched_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
+    by_16 = ", ".join(f"ldg_k_{params['NAME']}_by_16_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     window = f"ldg_k_window_{isa}, {WINDOWS[isa]}" if isa in WINDOWS else "NULL, 0"
     once = next((f"ldg_k_{params['NAME']}_once_{isa}" for params in SHUFFLES.get(isa, []) if params["LANE"] == 1), "NULL")
     varlists = ", ".join(f"ldg_k_var_{suffix}_{isa}" for suffix in ("src", "dst", "both", "src_late", "dst_late"))
-    return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {{ {touched} }}, {once},\n  {window}, LDG_SHORT\n}};\n"
+    return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {{ {by_16} }}, {once},\n  {window}, LDG_SHORT, LDG_REGISTER\n}};\n"
 
 
 def op_source(isa):

@@ -83,7 +83,7 @@ END_TEST
 /* Columns that go on from line to line are read first, and nothing is asked for. */
 START_TEST(columns_that_are_foreseen) {
   static const struct { int64_t src, dst; bool asks[2]; } of[] = {
-    { 79, 8, { true, false } }, { 80, 8, { true, true } }, { -64, 8, { true, false } }, { 8, 72, { true, false } }, { 8, -80, { true, true } },
+    { 79, 8, { true, false } }, { 80, 8, { true, true } }, { -64, 8, { true, true } }, { 8, 72, { true, false } }, { 8, -80, { true, true } },
   };
   ldg_model m = waiting(0);
   for (int i = 0; i < 2 * COUNT_OF(of); i++) {
@@ -91,6 +91,9 @@ START_TEST(columns_that_are_foreseen) {
     m.number[LDG_MODEL_TOUCHED] = i % 2, ldg_model_use(&m);
     ldg_ahead_settle(&j);
     ck_assert_msg((LDG_ASKED(&j)->ahead != 0) == of[i / 2].asks[i % 2], "columns %d", i / 2);
+    j.nest.nd = 2, j.nest.dim[0].n = 8, j.nest.dim[1] = (ldg_dim){ 500, 8 * 4096, 8 * 4096 };
+    ldg_ahead_settle(&j);
+    ck_assert_msg(LDG_ASKED(&j)->ahead != 0, "rows of columns %d", i / 2); /* the next row is not */
   }
   ldg_model_use(NULL);
 }

@@ -47,7 +47,7 @@ def main():
     if not any(name.startswith("ldg_k_") for name in found):
         return 77
     levels = {m.group(1) for name in found if (m := re.fullmatch(r"ldg_k_w\d+_\w+?" + LEVEL, name))}
-    wrong = 0
+    wrong = 0 if levels else 1
     for family in FAMILIES:
         kernels = {name: m.group(1) for name in found if (m := re.fullmatch(family + LEVEL, name))}
         silent = [name for name in kernels if not asks(found, name)]

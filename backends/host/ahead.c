@@ -20,7 +20,7 @@ enum {
   SHORT_MAX = 256,   /* bytes: of blocks that have no line after the other */
   SHARERS = 8,       /* listed blocks that have a line in common, where lines that are written are what takes longest */
   ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
-  FORESEEN = LINE + LINE / 4, /* bytes: columns of smaller strides go on from line to line, so reading first is all (8 bytes, 64 apart, read in 64 MiB 3.4 ms and asked for, so 2.5; 120 apart 0.77 and 1.05) */
+  FORESEEN = LINE + LINE / 4, /* bytes: columns of smaller strides go on from line to line, so reading first is all (bench/README.md) */
   MEETING = 256      /* bytes: lines of such strides are of few sets of every cache, and few channels of memory: in a machine's slow pace they gain nothing by being asked for alone */
 };
 
@@ -140,8 +140,8 @@ void ldg_ahead_settle(ldg_job *j) {
   const uint64_t many = (uint64_t)(by_rows ? (blocks + row - 1) / row : blocks);
   const int side = side_of(n);
   a->writes = side == LDG_MODEL_WRITE, a->touch = is_touched(n, side);
-  if (a->touch && is_below(stride_of(&n->dim[0], side), FORESEEN)) a->ahead = 0;
-  else if (is_near(n)) a->ahead = LINE * ldg_model_count(LDG_MODEL_WRITTEN);
+  if (is_near(n)) a->ahead = LINE * ldg_model_count(LDG_MODEL_WRITTEN);
+  else if (a->touch && !by_rows && stride_of(&n->dim[0], side) > 0 && stride_of(&n->dim[0], side) < FORESEEN) a->ahead = 0; /* none but its own */
   else a->ahead = n->at ? (int64_t)many : (int64_t)(many * (uint64_t)stride_of(&n->dim[by_rows], side));
 }
 

@@ -71,7 +71,7 @@ static int64_t libc_of(const ldg_nest *n) {
   return bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1) ? ldg_min(run, row) : run;
 }
 /* What the first cache does not hold is loaded by 16 bytes where what comes from memory is best read in some places before (bench/README.md). */
-static bool loads_16(void) { return ldg_model_count(LDG_MODEL_TOUCHED) != 0; }
+static bool loads_16(void) { return kernels()->register_bytes > 16 && ldg_model_count(LDG_MODEL_TOUCHED) != 0; }
 static bool to_aligned(void) { return ldg_model_count(LDG_MODEL_ALIGN) != 0; }
 enum { PIECE_LIBC = 4096 }; /* bytes: parts of a run of which most is elsewhere (8 KiB of 32 KiB 95 GB/s, so 155; of 64 to 128 KiB 98, so 115; 2 KiB of them 98, so 80; Zen 5, by 128 bytes after the other) */
 enum { ALIGNED = 512, ALIGNED_LATER = 2048 }; /* bytes: runs that lie anywhere, unpacked: 1 and 2 KB 0.92 to 0.99 as fast to aligned places, 3 KB 1.01 to 1.05, 4 KB 1.08, 6 KB 1.13, 20 KB 1.24 (Zen 5) */
@@ -426,7 +426,7 @@ static bool is_once(const ldg_nest *n, const ldg_shuffle *w) {
 static void shuffle_prepare(ldg_job *j) {
   ldg_shuffle *w = (ldg_shuffle *)(void *)j->own;
   ldg_shuffle_of(&j->nest, lane_bytes(), w);
-  j->run = is_once(&j->nest, w) ? kernels()->once : ldg_shuffle_is_touched(&j->nest, w) ? kernels()->touched[shuffle_lanes()] : kernels()->shuffle[shuffle_lanes()];
+  j->run = is_once(&j->nest, w) ? kernels()->once : ldg_shuffle_is_by_16(&j->nest, lane_bytes(), w) ? kernels()->by_16[shuffle_lanes()] : kernels()->shuffle[shuffle_lanes()];
   if (!j->nest.at) return;
   ldg_job part = *j;
   (j->nest.psum ? varlist_plainly : list_plainly)(&part);

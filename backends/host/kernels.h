@@ -305,7 +305,6 @@ typedef struct ldg_shuffle {
   unsigned char ahead;                                            /* windows ahead that these ask for lines, and one alone for its own; 0: they store whole registers */
   int64_t many;                                                   /* so many iterations of the outermost dim, and more, have lines so far that short rows */
   ldg_dim next;                                                   /* ask for those of the rows that are so many bytes on */
-  unsigned char touch[2];                                         /* bytes of a window that are read before it is loaded, by kernels that do so */
   ldg_run *part;                                                  /* for a part of a list */
 } ldg_shuffle;
 
@@ -339,10 +338,10 @@ typedef struct ldg_kernels {
   ldg_block_kernels block[LDG_BLOCK_ROWS];
   ldg_run *transpose[LDG_TRANSPOSE_ROWS][3];                      /* [any number of lines at once, by the first numbers of job->own, by the second ones] */
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and late */
-  ldg_run *shuffle[LDG_LANES], *touched[LDG_LANES];               /* NULL: not at this level */
+  ldg_run *shuffle[LDG_LANES], *by_16[LDG_LANES];                 /* NULL: not at this level */
   ldg_run *once;                                                  /* a list in a window of 32 bytes; with lanes of 1 byte */
   ldg_run *window;                                                /* NULL: not at this level */
-  int window_bytes, short_bytes;                                  /* LDG_SHORT */
+  int window_bytes, short_bytes, register_bytes;                  /* LDG_SHORT, LDG_REGISTER */
 } ldg_kernels;
 
 /* The kernels of a row, by the suffixes of those for a dense destination, and that in lanes, and for a dense source. */

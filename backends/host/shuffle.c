@@ -131,13 +131,6 @@ static void settle_many(ldg_shuffle *w, const ldg_nest *n) {
   w->next = (ldg_dim){ 0, ahead_on(n, w->inside, 0), ahead_on(n, w->inside, 1) };
 }
 
-/* Of either half of a window the first byte that is read; if there is none, the last one of the other. */
-static void settle_touches(ldg_shuffle *w, int lane) {
-  const uint64_t second = w->load >> (WINDOW / 2 / lane);
-  w->touch[0] = (unsigned char)(__builtin_ctzll(w->load) * lane);
-  w->touch[1] = (unsigned char)(second ? WINDOW / 2 + __builtin_ctzll(second) * lane : (63 - __builtin_clzll(w->load)) * lane);
-}
-
 static void fill(ldg_shuffle *w, const body *b, const ldg_dim *d, int lane) {
   memset(w, 0, sizeof *w);
   w->times = d ? times_of(b, d) : 1, w->inside = b->inside;
@@ -146,7 +139,7 @@ static void fill(ldg_shuffle *w, const body *b, const ldg_dim *d, int lane) {
   for (int64_t i = 0; i <= last; i++)
     for (int k = 0; k < b->n; k++)
       set_lanes(w, lane, (b->f[k].at[0] + i * step[0] - w->from) / lane, (b->f[k].at[1] + i * step[1] - w->to) / lane, b->f[k].len / lane);
-  settle_lines(w, step[1]), settle_room(w, b, d), settle_touches(w, lane);
+  settle_lines(w, step[1]), settle_room(w, b, d);
 }
 
 /* The body, and what says no to windows of any kind. *d: the dim around it, NULL where there is none. */
@@ -168,10 +161,10 @@ static const char *shuffled_body(const ldg_nest *n, int lane, body *b, const ldg
   return in_lanes(b, *d && times_of(b, *d) > 1 ? *d : NULL, lane) ? NULL : "not in lanes of 4 bytes, and this machine shuffles no single bytes";
 }
 
-/* One loop that goes backwards on a side, over more than the first cache holds: nobody foresees what comes from memory so (bench/README.md, "Lines asked for ahead"). */
-bool ldg_shuffle_is_touched(const ldg_nest *n, const ldg_shuffle *w) {
-  const ldg_dim *d = &n->dim[n->nd - 1];
-  return ldg_model_count(LDG_MODEL_TOUCHED) && w->inside == n->nd - 1 && (d->src < 0 || d->dst < 0) && ldg_cost_footprint(n) > 2 * ldg_model_footprint(LDG_MODEL_L1);
+/* One loop of windows that are all bytes of the message, over more than the first cache holds (bench/README.md, "Lines asked for ahead"). */
+bool ldg_shuffle_is_by_16(const ldg_nest *n, int lane, const ldg_shuffle *w) {
+  const uint64_t full = ~UINT64_C(0) >> (64 - WINDOW / lane);
+  return ldg_model_count(LDG_MODEL_TOUCHED) && w->inside == n->nd - 1 && w->load == full && w->store == full && ldg_cost_footprint(n) > 2 * ldg_model_footprint(LDG_MODEL_L1);
 }
 
 const char *ldg_shuffle_of(const ldg_nest *n, int lane, ldg_shuffle *w) {
