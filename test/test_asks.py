@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Do kernels that are there to ask for lines ahead do so? `test_asks.py LIBRARY`.
+"""Do kernels that are there to ask for lines ahead do so, and those that load by 16 bytes that? `test_asks.py LIBRARY`.
 
 What they move is the same either way, so no other test sees it; and a compiler may drop a prefetch, which has no effect that it knows of: gcc did so with one that was
-passed as a function. 77: no objdump, or no symbols.
+passed as a function; or load two halves at once. 77: no objdump, or no symbols.
 """
 import re
 import shutil
@@ -16,6 +16,11 @@ FIXED = re.compile(FAMILIES[0] + LEVEL)  # these have a loop each for what is re
 FUNCTION = re.compile(r"^[0-9a-f]+ <([\w.]+)>:$")
 PREFETCH = re.compile(r"\b(prefetch|prfm)")
 ELSEWHERE = re.compile(r"\b(?:jmp|b)\s+[0-9a-f]+ <([\w.]+)>$")  # two that are alike: one goes on in the other
+
+
+# Where registers are wider, those that put 256 bytes, or a window, together from so many pairs.
+BY_16 = {"ldg_k_by_16_copy1_v3": 8, "ldg_k_by_16_copy1_v4": 8, "dense_asking_apart_v3": 8, "dense_asking_apart_v4": 8, "ldg_k_shuffle1_by_16_v4": 2, "ldg_k_shuffle4_by_16_v4": 2}
+PAIR = re.compile(r"\bvinsert[fi]128\b.*\(")
 
 
 def functions(text):
@@ -54,6 +59,10 @@ def main():
         none = sorted(levels - set(kernels.values()))
         print(f"{family}: {len(kernels)} kernels, {len(silent)} do not ask", *silent, *(f"none of level {level}" for level in none))
         wrong += len(silent) + len(none)
+    for name, least in BY_16.items():
+        if name[-2:] in levels and sum(1 for line in found.get(name, []) if PAIR.search(line)) < least:
+            print(f"{name}: does not load by 16 bytes")
+            wrong += 1
     return 1 if wrong else 0
 
 

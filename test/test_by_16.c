@@ -14,8 +14,14 @@ static void use(int64_t touched, int64_t first_cache) {
   ldg_model_use(&model);
 }
 
-/* Have registers more than 16 bytes? */
-static bool wide(void) { return ldg_cpu_has("v3"); }
+/* As the host finds them. */
+static const ldg_kernels *kernels(void) {
+  static const ldg_kernels *const built[] = { LDG_LEVELS };
+  int k = 0;
+  while (!ldg_cpu_has(built[k]->isa) && k < COUNT_OF(built) - 1) k++;
+  return built[k];
+}
+static bool wide(void) { return kernels()->register_bytes > 16; }
 
 /* False: that strategy does not run it. */
 static bool plan(ldg_job *j, const ldg_nest *n, const char *strategy) {
@@ -134,22 +140,26 @@ END_TEST
 /* Which windows: full ones of one loop over more than the first cache holds. Any move the same. */
 static const struct { ldg_nest nest; bool by_16; } windows[] = {
   { { .block = 8, .nd = 1, .dim = { { 300, -8, 8 } } }, true },   { { .block = 8, .nd = 1, .dim = { { 301, 8, -8 } } }, true },   { { .block = 4, .nd = 1, .dim = { { 999, -4, 4 } } }, true },
-  { { .block = 16, .nd = 1, .dim = { { 77, -16, 16 } } }, false }, { { .block = 8, .nd = 1, .dim = { { 300, -16, 8 } } }, false }, { { .block = 8, .nd = 1, .dim = { { 300, 8, -16 } } }, false },
+  { { .block = 4, .nd = 1, .dim = { { 300, -8, 4 } } }, false },  { { .block = 4, .nd = 1, .dim = { { 300, 4, -8 } } }, false },  { { .block = 4, .nd = 2, .dim = { { 2, 0, 4 }, { 300, 4, 8 } } }, false }, /* each twice */
+  { { .block = 4, .nd = 2, .dim = { { 16, -4, 4 }, { 100, 128, 64 } } }, false },
   { { .block = 12, .nd = 1, .dim = { { 300, -12, 12 } } }, false }, { { .block = 4, .nd = 2, .dim = { { 2, 4, -4 }, { 300, 8, 8 } } }, true }, { { .block = 4, .nd = 2, .dim = { { 40, -4, 4 }, { 30, 200, 160 } } }, false },
 };
 START_TEST(full_windows) {
   rng r = rng_of(64);
   const arena a = arena_of(&r);
+  int planned = 0;
   for (int i = 0; i < COUNT_OF(windows); i++) {
     ldg_job small, large, off;
     use(1, 1 << 20);
     if (!plan(&small, &windows[i].nest, "shuffle")) continue; /* this machine has none, or not for these */
+    planned++;
     use(1, 512), ck_assert(plan(&large, &windows[i].nest, "shuffle"));
     use(0, 512), ck_assert(plan(&off, &windows[i].nest, "shuffle"));
     ck_assert(small.run == off.run);
     ck_assert_msg((large.run != off.run) == windows[i].by_16, "windows %d", i);
     for (int turn = 0; turn < 8; turn++) check_run(&large, large.run, &a, ROOM / 2, &r), check_run(&off, off.run, &a, ROOM / 2, &r);
   }
+  ck_assert_int_eq(planned, kernels()->by_16[LDG_LANES_OF_1] ? COUNT_OF(windows) : 0);
   for (int i = 0; i < 240; i++) {
     const int64_t block = rng_in(&r, 1, 3) << i % 4, n = rng_in(&r, 0, 3) ? rng_in(&r, 100, 900) : rng_in(&r, 1, 30), src = block + (i & 1) * block, dst = block + (i & 2) * block / 2;
     const ldg_nest x = { .block = block, .nd = 1, .dim = { { n, i % 3 == 1 ? src : -src, i % 3 == 0 ? dst : -dst } } };

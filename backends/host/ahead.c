@@ -20,7 +20,7 @@ enum {
   SHORT_MAX = 256,   /* bytes: of blocks that have no line after the other */
   SHARERS = 8,       /* listed blocks that have a line in common, where lines that are written are what takes longest */
   ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
-  FORESEEN = LINE + LINE / 4, /* bytes: columns of smaller strides go on from line to line, so reading first is all (bench/README.md) */
+  FORESEEN = LINE + LINE / 4, /* bytes: columns of smaller strides that go forwards, in one loop or long rows, go on from line to line, so reading first is all (bench/README.md) */
   MEETING = 256      /* bytes: lines of such strides are of few sets of every cache, and few channels of memory: in a machine's slow pace they gain nothing by being asked for alone */
 };
 

@@ -161,10 +161,14 @@ static const char *shuffled_body(const ldg_nest *n, int lane, body *b, const ldg
   return in_lanes(b, *d && times_of(b, *d) > 1 ? *d : NULL, lane) ? NULL : "not in lanes of 4 bytes, and this machine shuffles no single bytes";
 }
 
-/* One loop of windows that are all bytes of the message, over more than the first cache holds (bench/README.md, "Lines asked for ahead"). */
+/* One loop of windows end to end that are all bytes of the message, over more than the first cache holds (bench/README.md, "Lines asked for ahead"). */
 bool ldg_shuffle_is_by_16(const ldg_nest *n, int lane, const ldg_shuffle *w) {
   const uint64_t full = ~UINT64_C(0) >> (64 - WINDOW / lane);
-  return ldg_model_count(LDG_MODEL_TOUCHED) && w->inside == n->nd - 1 && w->load == full && w->store == full && ldg_cost_footprint(n) > 2 * ldg_model_footprint(LDG_MODEL_L1);
+  if (!ldg_model_count(LDG_MODEL_TOUCHED) || w->inside != n->nd - 1 || w->load != full || w->store != full) return false;
+  const ldg_dim *d = &n->dim[n->nd - 1];
+  for (int side = 0; side < 2; side++)
+    if (ldg_max(side ? d->dst : d->src, side ? -d->dst : -d->src) * w->times != WINDOW) return false;
+  return ldg_cost_footprint(n) > 2 * ldg_model_footprint(LDG_MODEL_L1);
 }
 
 const char *ldg_shuffle_of(const ldg_nest *n, int lane, ldg_shuffle *w) {
