@@ -141,7 +141,7 @@ END_TEST
 static const struct { ldg_nest nest; bool by_16; } windows[] = {
   { { .block = 8, .nd = 1, .dim = { { 300, -8, 8 } } }, true },   { { .block = 8, .nd = 1, .dim = { { 301, 8, -8 } } }, true },   { { .block = 4, .nd = 1, .dim = { { 999, -4, 4 } } }, true },
   { { .block = 4, .nd = 1, .dim = { { 300, -8, 4 } } }, false },  { { .block = 4, .nd = 1, .dim = { { 300, 4, -8 } } }, false },  { { .block = 4, .nd = 2, .dim = { { 2, 0, 4 }, { 300, 4, 8 } } }, false }, /* each twice */
-  { { .block = 4, .nd = 2, .dim = { { 16, -4, 4 }, { 100, 128, 64 } } }, false },
+  { { .block = 4, .nd = 2, .dim = { { 16, -4, 4 }, { 100, 128, 64 } } }, false },                                                  { { .block = 4, .nd = 2, .dim = { { 2, 0, 4 }, { 300, 8, 8 } } }, false }, /* each twice, and gaps */
   { { .block = 12, .nd = 1, .dim = { { 300, -12, 12 } } }, false }, { { .block = 4, .nd = 2, .dim = { { 2, 4, -4 }, { 300, 8, 8 } } }, true }, { { .block = 4, .nd = 2, .dim = { { 40, -4, 4 }, { 30, 200, 160 } } }, false },
 };
 START_TEST(full_windows) {
