@@ -274,6 +274,12 @@ void check_moves(const sample *s, int64_t count, rng *r) {
   mover_free(&m);
 }
 
+const ldg_strategy *strategy_named(const char *name) {
+  const ldg_strategy *row = ldg_backend_host.strategies;
+  while (strcmp(row->name, name)) row++;
+  return row;
+}
+
 void check_strategies(const sample *s, int64_t count, rng *r) {
   mover m = mover_new(s, count, r);
   const ldg_plan *plan;

@@ -97,6 +97,7 @@ void sample_free(sample *s);
 void check_info(const sample *s);
 void check_segments(const sample *s, int64_t count, rng *r);
 void check_moves(const sample *s, int64_t count, rng *r);       /* pack and unpack through the API */
+const struct ldg_strategy *strategy_named(const char *name); /* of the host; there is one */
 void check_strategies(const sample *s, int64_t count, rng *r);  /* the same through every strategy there is */
 void check_all(const sample *s, int64_t count);
 

@@ -80,7 +80,7 @@ START_TEST(blocks_that_are_read) {
 }
 END_TEST
 
-/* Columns that go on from line to line are read first, and nothing is asked for. */
+/* Columns that go on from line to line are read first, and only their own line is asked for. */
 START_TEST(columns_that_are_foreseen) {
   static const struct { int64_t src, dst; bool asks[2]; } of[] = {
     { 79, 8, { true, false } }, { 80, 8, { true, true } }, { -64, 8, { true, true } }, { 8, 72, { true, false } }, { 8, -80, { true, true } },

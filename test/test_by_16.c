@@ -14,19 +14,11 @@ static void use(int64_t touched, int64_t first_cache) {
   ldg_model_use(&model);
 }
 
-/* As the host finds them. */
-static const ldg_kernels *kernels(void) {
-  static const ldg_kernels *const built[] = { LDG_LEVELS };
-  int k = 0;
-  while (!ldg_cpu_has(built[k]->isa) && k < COUNT_OF(built) - 1) k++;
-  return built[k];
-}
-static bool wide(void) { return kernels()->register_bytes > 16; }
+static bool wide(void) { return ldg_host_kernels()->register_bytes > 16; }
 
 /* False: that strategy does not run it. */
 static bool plan(ldg_job *j, const ldg_nest *n, const char *strategy) {
-  const ldg_strategy *row = ldg_backend_host.strategies;
-  while (strcmp(row->name, strategy)) row++;
+  const ldg_strategy *row = strategy_named(strategy);
   *j = (ldg_job){ .nest = *n };
   if (row->why_not(n)) return false;
   row->prepare(j);
@@ -159,7 +151,7 @@ START_TEST(full_windows) {
     ck_assert_msg((large.run != off.run) == windows[i].by_16, "windows %d", i);
     for (int turn = 0; turn < 8; turn++) check_run(&large, large.run, &a, ROOM / 2, &r), check_run(&off, off.run, &a, ROOM / 2, &r);
   }
-  ck_assert_int_eq(planned, kernels()->by_16[LDG_LANES_OF_1] ? COUNT_OF(windows) : 0);
+  ck_assert_int_eq(planned, ldg_host_kernels()->by_16[LDG_LANES_OF_1] ? COUNT_OF(windows) : 0);
   for (int i = 0; i < 240; i++) {
     const int64_t block = rng_in(&r, 1, 3) << i % 4, n = rng_in(&r, 0, 3) ? rng_in(&r, 100, 900) : rng_in(&r, 1, 30), src = block + (i & 1) * block, dst = block + (i & 2) * block / 2;
     const ldg_nest x = { .block = block, .nd = 1, .dim = { { n, i % 3 == 1 ? src : -src, i % 3 == 0 ? dst : -dst } } };

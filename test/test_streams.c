@@ -14,8 +14,7 @@ static int count_far(const ldg_job *j, const char *s, char *d, int64_t i0, int64
 static char source[1024], to[1024] __attribute__((aligned(LINE)));
 
 static ldg_job counted(const ldg_nest *n, const char *strategy) {
-  const ldg_strategy *s = ldg_backend_host.strategies;
-  while (strcmp(s->name, strategy)) s++;
+  const ldg_strategy *s = strategy_named(strategy);
   ck_assert(s->why_not(n) == NULL);
   ldg_job j = { .nest = *n };
   s->prepare(&j);

@@ -116,8 +116,7 @@ END_TEST
 START_TEST(no_longer) {
   rng r = rng_of(56);
   static char far[1000 * 16], packed[1000 * 8];
-  const ldg_strategy *row = ldg_backend_host.strategies;
-  while (strcmp(row->name, "swept")) row++;
+  const ldg_strategy *row = strategy_named("swept");
   use(0);
   for (int side = LDG_LIST_SRC; side <= LDG_LIST_DST; side++) {
     ldg_job j = { .nest = list_of(1000, 8, 16, 0, side, &r) };

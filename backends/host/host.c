@@ -18,7 +18,6 @@ static const int transpose_width[] = { LDG_TRANSPOSE_WIDTHS };
 
 /* ---- the level, found once ---- */
 
-/* The best kernels that were built and that this machine has the instructions for. */
 static const ldg_kernels *find_kernels(void) {
   static const ldg_kernels *const built[] = { LDG_LEVELS }; /* best first */
   const int n = sizeof built / sizeof built[0];
@@ -27,7 +26,7 @@ static const ldg_kernels *find_kernels(void) {
   return built[n - 1];
 }
 
-static const ldg_kernels *kernels(void) {
+const ldg_kernels *ldg_host_kernels(void) {
   static const ldg_kernels *_Atomic found;
   const ldg_kernels *k = atomic_load_explicit(&found, memory_order_acquire);
   if (!k) atomic_store_explicit(&found, k = find_kernels(), memory_order_release);
@@ -71,7 +70,7 @@ static int64_t libc_of(const ldg_nest *n) {
   return bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1) ? ldg_min(run, row) : run;
 }
 /* What the first cache does not hold is loaded by 16 bytes where what comes from memory is best read in some places before (bench/README.md). */
-static bool loads_16(void) { return kernels()->register_bytes > 16 && ldg_model_count(LDG_MODEL_TOUCHED) != 0; }
+static bool loads_16(void) { return ldg_host_kernels()->register_bytes > 16 && ldg_model_count(LDG_MODEL_TOUCHED) != 0; }
 static bool to_aligned(void) { return ldg_model_count(LDG_MODEL_ALIGN) != 0; }
 enum { PIECE_LIBC = 4096 }; /* bytes: parts of a run of which most is elsewhere (8 KiB of 32 KiB 95 GB/s, so 155; of 64 to 128 KiB 98, so 115; 2 KiB of them 98, so 80; Zen 5, by 128 bytes after the other) */
 enum { ALIGNED = 512, ALIGNED_LATER = 2048 }; /* bytes: runs that lie anywhere, unpacked: 1 and 2 KB 0.92 to 0.99 as fast to aligned places, 3 KB 1.01 to 1.05, 4 KB 1.08, 6 KB 1.13, 20 KB 1.24 (Zen 5) */
@@ -92,10 +91,10 @@ static void memcpy_prepare(ldg_job *j) {
   const int64_t tried = ldg_max(from_cache, LDG_TRIAL_LEAST);
   if (tried < r->libc && !j->nest.once) {
     r->tried = tried;
-    ldg_trial_prepare(j, (ldg_run *const[]){ kernels()->dense_loop, by_libc }, 2, 0, 1);
+    ldg_trial_prepare(j, (ldg_run *const[]){ ldg_host_kernels()->dense_loop, by_libc }, 2, 0, 1);
     r->trial = j->run;
   }
-  j->run = kernels()->dense;
+  j->run = ldg_host_kernels()->dense;
 }
 
 /* Kernels that put blocks together are of one length of a row, the greatest one. More than a word goes by a call for each row (16 rows of 4 blocks of 48 bytes one by one 36 ns, so 40; Zen 4; bench/README.md has longer rows). */
@@ -107,7 +106,7 @@ static bool in_lanes(const ldg_nest *n, int row) {
 static ldg_run *block_kernel(const ldg_nest *n, int row) {
   const bool to = n->dim[0].dst == n->block, from = n->dim[0].src == n->block;
   const int density = to ? in_lanes(n, row) ? LDG_IN_LANES : LDG_DENSE_DST : from ? LDG_DENSE_SRC : LDG_ANY;
-  return kernels()->block[row].strided[ldg_min(n->nd, 3) - 1][density];
+  return ldg_host_kernels()->block[row].strided[ldg_min(n->nd, 3) - 1][density];
 }
 
 /* A dim that is dense on one side and strided on the other, and the mirrored one: the makings of a transpose. */
@@ -169,7 +168,7 @@ static void transpose_prepare(ldg_job *j) {
   memcpy(j->own + (stores_first ? LDG_TILE_NUMBERS : 0), (int64_t[LDG_TILE_NUMBERS]){ [LDG_FEW_READ] = read, [LDG_FEW_WRITTEN] = groups, [LDG_ORDER] = order, [LDG_ASKS] = asks }, LDG_TILE_NUMBERS * sizeof(int64_t));
   const int tiled = groups ? 3 : meet || asks ? 2 : 1, likely = meet || (asks && bytes_of(&j->nest) > ldg_model_footprint(LDG_MODEL_L2));
   ldg_run *ways[LDG_TRIAL_WAYS];
-  memcpy(ways, kernels()->transpose[transpose_row(width)], (size_t)tiled * sizeof *ways);
+  memcpy(ways, ldg_host_kernels()->transpose[transpose_row(width)], (size_t)tiled * sizeof *ways);
   ways[tiled] = block_kernel(&j->nest, block_row(width));
   ldg_trial_prepare(j, ways, tiled + may_go_by_blocks(&j->nest, p, q), likely, bytes_each(&j->nest)); /* of the far side a few columns have more lines, whole tiles no more */
 }
@@ -206,7 +205,7 @@ static const char *block_why_not(const ldg_nest *n) { return n->at ? "the blocks
 static ldg_run *list_kernel(const ldg_nest *n, int row) {
   const bool far = n->span > FAR_SPAN, lanes = n->list == LDG_LIST_SRC && n->dim[0].dst == n->block && in_lanes(n, row);
   const int how = !n->at4 ? LDG_NEAR8 : lanes ? far ? LDG_FAR_LANES : LDG_NEAR_LANES : far ? LDG_FAR4 : LDG_NEAR4;
-  return kernels()->block[row].list[n->list == LDG_LIST_DST][how];
+  return ldg_host_kernels()->block[row].list[n->list == LDG_LIST_DST][how];
 }
 
 static bool is_by_16(const ldg_nest *n) { return loads_16() && bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1); }
@@ -232,7 +231,7 @@ static bool are_many(const ldg_nest *n) {
 }
 static ldg_run *late_kernel(const ldg_nest *n) {
   const int row = block_row(n->block);
-  const ldg_block_kernels *k = &kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
+  const ldg_block_kernels *k = &ldg_host_kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
   return !n->at ? k->strided[ldg_min(n->nd, 3) - 1][LDG_LATE] : n->at4 ? k->singly[n->list == LDG_LIST_DST] : NULL;
 }
 
@@ -269,7 +268,7 @@ static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row), ld
 }
 static ldg_run *asking_kernel(const ldg_nest *n) {
   const int row = block_row(n->block);
-  const ldg_block_kernels *k = &kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
+  const ldg_block_kernels *k = &ldg_host_kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
   return n->at ? k->list[n->list == LDG_LIST_DST][LDG_ASKING4] : k->strided[ldg_min(n->nd, 3) - 1][LDG_ASKING];
 }
 /* Behind what else kernels go by. NULL: it could gain nothing. */
@@ -323,7 +322,7 @@ static void ahead_prepare(ldg_job *j) {
 
 static void paced_prepare(ldg_job *j) {
   const int row = block_row(j->nest.block);
-  const ldg_block_kernels *k = &kernels()->block[row];
+  const ldg_block_kernels *k = &ldg_host_kernels()->block[row];
   ldg_paced_prepare(j, &(ldg_paced_ways){ k->groups, k->apart, block_kernel(&j->nest, row), are_many(&j->nest) ? late_kernel(&j->nest) : NULL, asking_too(j) });
 }
 
@@ -342,15 +341,15 @@ static void prepare_varlist(ldg_job *j, int which) {
   ldg_long *l = long_of(j);
   l->each = longest_of(n);
   l->libc = ldg_max(libc_of(n), LIST_LIBC);
-  j->run = kernels()->varlist[which];
+  j->run = ldg_host_kernels()->varlist[which];
 }
 static int listed_side(const ldg_nest *n) { return n->list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC; }
 static void varlist_plainly(ldg_job *j) { prepare_varlist(j, listed_side(&j->nest)); }
-static ldg_run *varlist_late(const ldg_nest *n) { return kernels()->varlist[LDG_VAR_LATE + listed_side(n)]; }
+static ldg_run *varlist_late(const ldg_nest *n) { return ldg_host_kernels()->varlist[LDG_VAR_LATE + listed_side(n)]; }
 static bool varlist_is_much(const ldg_nest *n) { return bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1); }
 /* Late kernels have late addresses where blocks are long, and ask for lines where all are short and go under masks, which this machine does not foresee. */
 static bool late_asks(const ldg_nest *n, int64_t longest) {
-  return longest <= kernels()->short_bytes && n->dim[0].n >= LDG_TRIAL_LEAST / LINE && ldg_model_count(LDG_MODEL_MASKED);
+  return longest <= ldg_host_kernels()->short_bytes && n->dim[0].n >= LDG_TRIAL_LEAST / LINE && ldg_model_count(LDG_MODEL_MASKED);
 }
 static void varlist_prepare(ldg_job *j) {
   varlist_plainly(j);
@@ -371,7 +370,7 @@ static const char *lists_why_not(const ldg_nest *n) {
   if (n->psum) return "the blocks differ in length";
   return n->at4 && n->at2_4 ? NULL : "offsets of more than 4 bytes";
 }
-static ldg_run *lists_kernel(const ldg_nest *n, int row) { return kernels()->block[row].both[n->span > FAR_SPAN]; }
+static ldg_run *lists_kernel(const ldg_nest *n, int row) { return ldg_host_kernels()->block[row].both[n->span > FAR_SPAN]; }
 static void lists_prepare(ldg_job *j) { long_of(j), prepare_blocks(j, lists_kernel); }
 
 static const char *varlists_why_not(const ldg_nest *n) {
@@ -401,7 +400,7 @@ static int shuffle_lanes(void) {
   static _Atomic int found;
   int lanes = atomic_load_explicit(&found, memory_order_relaxed) - 1;
   if (lanes >= 0) return lanes;
-  lanes = !kernels()->shuffle[LDG_LANES_OF_4] ? LDG_LANES : ldg_cpu_has("v4+vbmi") ? LDG_LANES_OF_1 : LDG_LANES_OF_4;
+  lanes = !ldg_host_kernels()->shuffle[LDG_LANES_OF_4] ? LDG_LANES : ldg_cpu_has("v4+vbmi") ? LDG_LANES_OF_1 : LDG_LANES_OF_4;
   atomic_store_explicit(&found, lanes + 1, memory_order_relaxed);
   return lanes;
 }
@@ -426,7 +425,7 @@ static bool is_once(const ldg_nest *n, const ldg_shuffle *w) {
 static void shuffle_prepare(ldg_job *j) {
   ldg_shuffle *w = (ldg_shuffle *)(void *)j->own;
   ldg_shuffle_of(&j->nest, lane_bytes(), w);
-  j->run = is_once(&j->nest, w) ? kernels()->once : ldg_shuffle_is_by_16(&j->nest, lane_bytes(), w) ? kernels()->by_16[shuffle_lanes()] : kernels()->shuffle[shuffle_lanes()];
+  j->run = is_once(&j->nest, w) ? ldg_host_kernels()->once : ldg_shuffle_is_by_16(&j->nest, lane_bytes(), w) ? ldg_host_kernels()->by_16[shuffle_lanes()] : ldg_host_kernels()->shuffle[shuffle_lanes()];
   if (!j->nest.at) return;
   ldg_job part = *j;
   (j->nest.psum ? varlist_plainly : list_plainly)(&part);
@@ -436,8 +435,8 @@ static void shuffle_prepare(ldg_job *j) {
 /* Windows where whole registers are all that is stored. */
 static const char *window_of(const ldg_nest *n, ldg_window *w) {
   if (n->at2) return "both sides are listed";
-  if (!kernels()->window) return "this level shuffles no bytes";
-  return shuffle_lanes() == LDG_LANES_OF_1 ? "shuffles under masks do that" : ldg_window_of(n, kernels()->window_bytes, w);
+  if (!ldg_host_kernels()->window) return "this level shuffles no bytes";
+  return shuffle_lanes() == LDG_LANES_OF_1 ? "shuffles under masks do that" : ldg_window_of(n, ldg_host_kernels()->window_bytes, w);
 }
 static const char *window_why_not(const ldg_nest *n) { return window_of(n, NULL); }
 static double window_cost(const ldg_nest *n) {
@@ -459,7 +458,7 @@ static void window_prepare(ldg_job *j) {
   ldg_window *w = (ldg_window *)(void *)j->own;
   ldg_job part = *j;
   window_of(&j->nest, w);
-  j->run = kernels()->window;
+  j->run = ldg_host_kernels()->window;
   if (j->nest.at) part.nest.nd = 1;
   (!j->nest.at ? block_plainly : j->nest.psum ? varlist_plainly : list_plainly)(&part);
   memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run, w->few = few_of(&j->nest, w);
