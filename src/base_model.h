@@ -55,6 +55,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_MASKED,   /* windows ahead to ask for lines that are stored under masks, where nobody foresees those and masks cost; 0: they do not */
   LDG_MODEL_JOINED,   /* 1: blocks of 12 bytes, and of 24 to 248 that are whole words and no whole registers of 32, are best put together where the destination is dense; else 0 */
   LDG_MODEL_TOUCHED,  /* 1: what comes from memory is best read in some places before it is moved (strided blocks, close lists) or loaded by 16 bytes (runs, rows, full windows), and tiles ask for the next ones; else 0 */
+  LDG_MODEL_PACE,     /* stores to a near line between the blocks of a column of one set that is read from the second-level cache, where calls are not timed; more, or fewer, of others; 0: not known */
   LDG_MODEL_NAMES
 } ldg_model_name;
 
@@ -62,7 +63,7 @@ enum {
   LDG_MODEL_COPIES = 29, /* memcpy of 2^0 .. 2^28 bytes */
   LDG_MODEL_BLOCKS = 15, /* blocks of 2^0 .. 2^14 bytes */
   LDG_MODEL_WIDTHS = 7,  /* elements of 2^0 .. 2^6 bytes */
-  LDG_MODEL_VERSION = 14
+  LDG_MODEL_VERSION = 15
 };
 
 typedef struct ldg_model {

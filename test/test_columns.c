@@ -18,7 +18,7 @@ START_TEST(columns_of_few_sets) {
     const int64_t stride = (INT64_C(512) << rng_in(&r, 0, 4)) * (rng_in(&r, 0, 3) ? rng_in(&r, 1, 3) : -1), n = rng_in(&r, 8, i % 4 ? 90 : 200);
     m.number[LDG_MODEL_MEET] = i % 8 ? rng_in(&r, 1, 3) : 0, m.number[LDG_MODEL_MEET_WRITTEN] = i % 7 ? rng_in(&r, 1, 3) : 0;
     m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = 4 + rng_in(&r, 0, 1) * 4, m.number[LDG_MODEL_SETS_WHOLE] = rng_in(&r, 0, 8);
-    m.number[LDG_MODEL_SETS_APART] = i % 3 ? 8 : 0, m.level[LDG_MODEL_L2] = 4096; /* those that go by no groups are kept apart */
+    m.number[LDG_MODEL_SETS_APART] = i % 3 ? 8 : 0, m.number[LDG_MODEL_PACE] = i % 5 < 2 ? rng_in(&r, 1, 9) : 0, m.level[LDG_MODEL_L2] = 4096; /* those that go by no groups are kept apart */
     m.level[LDG_MODEL_L3] = i % 2 ? m.level[LDG_MODEL_MEMORY] / 2 : 8192;
     ldg_model_use(&m);
     sample *block = s_contiguous(rng_in(&r, 0, 3) ? INT64_C(1) << rng_in(&r, 0, 6) : rng_in(&r, 1, 460), s_elem(LADING_BYTE));
@@ -37,12 +37,6 @@ START_TEST(columns_of_few_sets) {
   ldg_model_use(NULL);
 }
 END_TEST
-
-static const ldg_strategy *strategy_of(const char *name) {
-  for (int i = 0; i < ldg_plan_strategies(); i++)
-    if (!strcmp(ldg_plan_strategy(i)->name, name)) return ldg_plan_strategy(i);
-  ck_abort_msg("there is no such strategy");
-}
 
 /* Which columns go by groups: those of few sets that have blocks enough and come from a cache, whatever the numbers of a model file are. */
 START_TEST(columns_that_go_by_groups) {
@@ -63,7 +57,7 @@ START_TEST(columns_that_go_by_groups) {
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2;
   m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 8, m.number[LDG_MODEL_SETS_APART] = 0;
   ldg_model_use(&m);
-  const ldg_strategy *paced = strategy_of("paced");
+  const ldg_strategy *paced = strategy_named("paced");
   ck_assert_ptr_null(paced->why_not(&column));
   ck_assert_ptr_null(paced->why_not(&written));
   ck_assert_ptr_null(paced->why_not(&interleaved));
@@ -137,36 +131,6 @@ START_TEST(long_blocks_are_tried) {
     check_often(s, n * len, (n + 1) * step + len);
     sample_free(s);
   }
-  ldg_model_use(NULL);
-}
-END_TEST
-
-/* Addresses that come late: strided blocks of all lengths, read or written, in loops, and lists, by ranges that begin and end anywhere. Columns whose lines go on
- * from line to line, and narrow ones that have a page each, wait for nothing. */
-START_TEST(late_addresses) {
-  rng r = rng_of(44);
-  ldg_model m = ldg_model_builtin();
-  int late = 0;
-  m.level[LDG_MODEL_L1] = 64;
-  ldg_model_use(&m);
-  for (int i = 0; i < 4 * 90; i++) { /* each length in all shapes */
-    const int64_t len = i < 4 * 64 ? i / 4 + 1 : rng_in(&r, 65, i % 16 < 8 ? 700 : 3000), n = rng_in(&r, 3, i % 16 < 8 ? 60 : 12), step = len + rng_in(&r, 1, 300) + (i % 11 ? 0 : 4096);
-    int64_t at[60], lens[60];
-    sample *block = s_contiguous(len, s_elem(LADING_BYTE)), *s;
-    for (int64_t k = 0; k < n; k++) at[k] = (n - k) * step + rng_in(&r, 0, 1), lens[k] = rng_in(&r, 1, len);
-    if (i % 4 == 1) s = s_hindexed_block(n, 1, at, block);
-    else if (i % 4 == 3) s = s_hindexed(n, lens, at, s_elem(LADING_BYTE)), sample_free(block);
-    else s = s_hvector(n, 1, rng_in(&r, 0, 3) ? step : -step, block);
-    if (i % 4 == 2) s = s_hvector(rng_in(&r, 2, 4), 1, (n + 3) * step, s);
-    const ldg_plan *p, *forced;
-    ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
-    ck_assert_int_eq(ldg_plan_forced(p->layout, p->extent, "late", &forced), LADING_OK);
-    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) late += forced->one.job[dir].name && !strcmp(forced->one.job[dir].name, "late");
-    ldg_plan_release(forced);
-    check_strategies(s, rng_in(&r, 1, 2), &r);
-    sample_free(s);
-  }
-  ck_assert_int_gt(late, 600);
   ldg_model_use(NULL);
 }
 END_TEST
@@ -254,7 +218,7 @@ START_TEST(columns_by_idle_slots) {
   m.number[LDG_MODEL_MEET] = 2, m.number[LDG_MODEL_SETS] = 4, m.number[LDG_MODEL_SETS_APART] = 8;
   for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2)
     for (int64_t idle = 4; idle <= 9; idle += 5) {
-      m.number[LDG_MODEL_IDLE] = idle, ldg_model_use(&m);
+      m.number[LDG_MODEL_IDLE] = idle, m.number[LDG_MODEL_PACE] = idle == 4 ? 0 : 6, ldg_model_use(&m);
       ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 4096, 4096 / sets, 8 } } } };
       ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, idle_kernel, whole_kernel, late_kernel, NULL });
       bool seen[5] = { false };
@@ -263,7 +227,7 @@ START_TEST(columns_by_idle_slots) {
         if (i == 0) ck_assert_int_eq(ran, 2);
         seen[ran] = true;
       }
-      ck_assert_int_eq(idle_seen, ldg_max(idle / (sets * sets), 1));
+      ck_assert_int_eq(idle_seen, ldg_max(ldg_max(idle / (sets * sets), 1), m.number[LDG_MODEL_PACE] / sets)); /* no fewer than what is nearer has */
       ck_assert(seen[1] == (sets <= 4) && seen[2] && seen[3] && seen[4]);
     }
   ldg_model_use(NULL);
@@ -286,7 +250,7 @@ START_TEST(columns_by_near_stores) {
   ldg_model m = ldg_model_builtin();
   int paced = 0;
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 8;
-  m.level[LDG_MODEL_L1] = 64, m.number[LDG_MODEL_STORES] = 16;
+  m.level[LDG_MODEL_L1] = 64, m.number[LDG_MODEL_STORES] = 16, m.number[LDG_MODEL_PACE] = 0;
   for (int i = 0; i < 48; i++) {
     m.number[LDG_MODEL_SETS_APART] = i < 24 ? 0 : 8; /* groups come first, or stores */
     ldg_model_use(&m);
@@ -337,7 +301,7 @@ START_TEST(few_blocks_of_few_sets) {
   ldg_model m = ldg_model_builtin();
   m.level[LDG_MODEL_L1] = 24 << 10, m.level[LDG_MODEL_L2] = 1 << 20, m.level[LDG_MODEL_L3] = 32 << 20; /* half of what it holds: twelve ways */
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 1;
-  m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = m.number[LDG_MODEL_SETS_APART] = 8, m.number[LDG_MODEL_STORES] = 16;
+  m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = m.number[LDG_MODEL_SETS_APART] = 8, m.number[LDG_MODEL_STORES] = 16, m.number[LDG_MODEL_PACE] = 0;
   ldg_model_use(&m);
   for (size_t i = 0; i < sizeof written / sizeof *written; i++)
     for (int more = 0; more < 2; more++) {
@@ -373,6 +337,45 @@ START_TEST(few_blocks_of_few_sets) {
 }
 END_TEST
 
+/* A few blocks of few sets at the pace of the second cache: how many stores stand between two of them; of nests whose calls are timed only rows have those, and what is read as a guess. -1: nothing is done about it. */
+enum { READ = LDG_MODEL_READ, WRITTEN = LDG_MODEL_WRITE };
+static ldg_nest column_of(int of, int64_t n, int64_t block, int64_t stride) {
+  return (ldg_nest){ .block = block, .nd = 1, .dim = { { n, of == READ ? stride : block, of == READ ? block : stride } } };
+}
+START_TEST(few_blocks_at_pace) {
+  static const struct { int of; int64_t n, block, stride; int stores, first; } rows[] = {
+    { READ, 24, 8, 4096, -1, 0 }, { READ, 25, 8, 4096, 3, 2 }, { READ, 25, 16, -8192, 3, 2 }, { READ, 17, 17, 12288, 4, 2 }, { READ, 16, 17, 4096, -1, 0 }, { READ, 127, 64, 4096, 4, 2 }, /* of one set */
+    { READ, 32, 8, 2048, -1, 0 }, { READ, 33, 8, 2048, 2, 2 }, { READ, 33, 32, 6144, 2, 2 }, { READ, 33, 33, 2048, 3, 2 }, /* of two */
+    { READ, 64, 8, 1024, -1, 0 }, { READ, 65, 8, 1024, 0, 2 }, { READ, 65, 64, 1024, 0, 2 }, { READ, 100, 8, 512, -1, 0 }, /* of four one after the other, of eight at once */
+    { READ, 100, 8, 4099, -1, 0 }, { READ, 100, 9, 4099, 3, 2 }, { READ, 100, 32, 2050, 2, 2 }, /* drifting */
+    { READ, 16, 65, 4096, -1, 0 }, { READ, 17, 65, 4096, 5, 2 }, { READ, 17, 192, 4096, 5, 2 }, { READ, 40, 193, 4096, -1, 0 }, { READ, 40, 65, 2048, -1, 0 }, { READ, 64, 128, 4096, 5, 3 },
+    { WRITTEN, 17, 8, 4096, -1, 0 }, { WRITTEN, 18, 8, 4096, 5, 2 }, { WRITTEN, 18, 32, 4096, 5, 2 }, { WRITTEN, 18, 33, 4096, 7, 2 }, { WRITTEN, 18, 64, -4096, 7, 2 },
+    { WRITTEN, 29, 16, 2048, -1, 0 }, { WRITTEN, 30, 16, 2048, 3, 2 }, { WRITTEN, 30, 32, 2048, 3, 2 }, { WRITTEN, 30, 33, 2048, 4, 2 }, { WRITTEN, 64, 8, 1024, -1, 0 }, { WRITTEN, 100, 8, 4098, -1, 0 },
+    { WRITTEN, 15, 65, 4096, 9, 2 }, { WRITTEN, 20, 192, 4096, 9, 2 }, { WRITTEN, 20, 256, 4096, 8, 2 }, { WRITTEN, 40, 65, 2048, 4, 2 }, { WRITTEN, 40, 192, 2048, 1, 2 }, { WRITTEN, 40, 256, 2048, -1, 0 },
+    { WRITTEN, 200, 128, 4096, 9, 2 }, { WRITTEN, 1 << 18, 192, 2048, 1, 3 }, { WRITTEN, 100, 65, 1024, -1, 0 },
+  };
+  ldg_model m = ldg_model_builtin();
+  m.level[LDG_MODEL_L1] = 24 << 10, m.level[LDG_MODEL_L2] = 1 << 20, m.level[LDG_MODEL_L3] = 32 << 20;
+  m.number[LDG_MODEL_MEET] = 8, m.number[LDG_MODEL_MEET_WRITTEN] = 4, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_APART] = 4, m.number[LDG_MODEL_SETS_WRITTEN] = 4, m.number[LDG_MODEL_SETS_WHOLE] = 0;
+  m.number[LDG_MODEL_STORES] = 4, m.number[LDG_MODEL_PACE] = 4;
+  ldg_model_use(&m);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const ldg_nest n = column_of(rows[i].of, rows[i].n, rows[i].block, rows[i].stride);
+    ck_assert_msg((ldg_paced_why_not(&n) == NULL) == (rows[i].stores >= 0), "row %zu", i);
+    if (rows[i].stores < 0) continue;
+    const ldg_paced p = numbers_of(n);
+    ck_assert_msg(p.stores == rows[i].stores && p.idle == 0, "row %zu: %d stores, %d slots", i, p.stores, p.idle);
+    if (ldg_cpu_ticks()) ck_assert_msg(first_of(n) == rows[i].first, "row %zu", i);
+  }
+  ldg_nest both = column_of(READ, 40, 8, 4096);
+  both.dim[0].dst = 4096;
+  ck_assert_int_eq(numbers_of(both).stores, 5); /* as many as the side that takes more */
+  both = column_of(WRITTEN, 40, 8, 4096), both.any = true;
+  ck_assert_int_eq(numbers_of(both).stores, 3); /* how many there are the call says, so those have what is timed */
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* The model may change between the choice of a way and its being made ready: a column then still moves, block by block. */
 START_TEST(columns_outlive_the_model) {
   ldg_model m = ldg_model_builtin(), other = m;
@@ -380,7 +383,7 @@ START_TEST(columns_outlive_the_model) {
   static char src[128 * 4096], dst[128 * 8];
   ldg_job j = { .nest = column };
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_SETS] = 4, other.number[LDG_MODEL_MEET] = 0;
-  const ldg_strategy *paced = strategy_of("paced");
+  const ldg_strategy *paced = strategy_named("paced");
   ldg_model_use(&m);
   ck_assert(paced->why_not(&column) == NULL);
   ldg_model_use(&other);
@@ -389,7 +392,7 @@ START_TEST(columns_outlive_the_model) {
   for (int i = 0; i < 128; i++) memset(src + 4096 * i, i + 1, 8);
   j.run(&j, src, dst, 0, 128);
   for (int i = 0; i < 1024; i++) ck_assert_int_eq((unsigned char)dst[i], i / 8 + 1);
-  const ldg_strategy *late = strategy_of("late");
+  const ldg_strategy *late = strategy_named("late");
   for (int64_t block = 8; block < 1000; block += 500) {
     ldg_job l = { .nest = { .block = block, .nd = 1, .dim = { { 64, 4096, block } } } };
     m.level[LDG_MODEL_L1] = 64, other.level[LDG_MODEL_L1] = 1 << 20;
@@ -401,52 +404,6 @@ START_TEST(columns_outlive_the_model) {
     late->prepare(&l);
     l.run(&l, src, far, 0, 64);
     for (int i = 0; i < 64; i++) ck_assert(memcmp(far + block * i, src + 4096 * i, (size_t)block) == 0);
-  }
-  ldg_model_use(NULL);
-}
-END_TEST
-
-/* Lists of both sides are for others. */
-START_TEST(late_lists) {
-  static const int64_t at[2] = { 0, 100 }, sums[3] = { 0, 50, 60 };
-  static const int32_t at4[2] = { 0, 100 };
-  ldg_model m = ldg_model_builtin();
-  m.level[LDG_MODEL_L1] = 8;
-  ldg_nest n = { .block = 8, .nd = 1, .dim = { { 2, 0, 8 } }, .at = at, .at4 = at4, .list = LDG_LIST_SRC, .span = 108 };
-  const ldg_strategy *late = strategy_of("late");
-  ldg_model_use(&m);
-  ck_assert_ptr_null(late->why_not(&n));
-  n.at4 = NULL;
-  ck_assert_ptr_nonnull(late->why_not(&n));
-  n.psum = sums;
-  ck_assert_ptr_null(late->why_not(&n));
-  n.once = true;
-  ck_assert_ptr_nonnull(late->why_not(&n));
-  n.once = false, n.at2 = at;
-  ck_assert_ptr_nonnull(late->why_not(&n));
-  n.list = LDG_LIST_DST;
-  ck_assert_ptr_nonnull(late->why_not(&n));
-  ldg_model_use(NULL);
-}
-END_TEST
-
-/* Of lists that no first cache is too small for, those that are many, all of up to 32 bytes, and under masks that the machine does not foresee, ask for lines; that is tried. */
-START_TEST(lists_that_ask) {
-  enum { MANY = LDG_TRIAL_LEAST / 64 };
-  static int64_t at[MANY], sums[MANY + 1];
-  static const struct { int64_t n, longest; int masked; bool asks; } lists[] = { { MANY, 32, 16, true }, { MANY, 33, 16, false }, { MANY - 1, 32, 16, false }, { MANY, 32, 0, false } };
-  ldg_model m = ldg_model_builtin();
-  m.level[LDG_MODEL_L1] = 1 << 20;
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-    for (int64_t k = 0; k < MANY; k++) at[k] = 100 * k, sums[k + 1] = sums[k] + (k % 2 ? lists[i].longest : 5);
-    m.number[LDG_MODEL_MASKED] = lists[i].masked;
-    ldg_model_use(&m);
-    ldg_job j = { .nest = { .block = 1, .nd = 1, .dim = { { lists[i].n, 0, 1 } }, .at = at, .psum = sums, .list = LDG_LIST_SRC, .span = 100 * MANY } }, once = j;
-    const char *no_masks = strategy_of("shuffle")->why_not(&j.nest);
-    const bool asks = lists[i].asks && (!no_masks || strcmp(no_masks, "needs AVX-512"));
-    ck_assert_int_eq(strategy_of("late")->why_not(&j.nest) == NULL, asks);
-    once.nest.once = true, strategy_of("varlist")->prepare(&j), strategy_of("varlist")->prepare(&once);
-    ck_assert_int_eq(j.run != once.run, asks && ldg_cpu_ticks());
   }
   ldg_model_use(NULL);
 }
@@ -572,5 +529,5 @@ START_TEST(thin_items_that_go_on) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, late_addresses, first_calls_of_columns, columns_by_idle_slots, columns_by_near_stores, few_blocks_of_few_sets, columns_outlive_the_model, late_lists, lists_that_ask, columns_to_memory, items_that_go_on, thin_items_that_go_on);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, first_calls_of_columns, columns_by_idle_slots, columns_by_near_stores, few_blocks_of_few_sets, few_blocks_at_pace, columns_outlive_the_model, columns_to_memory, items_that_go_on, thin_items_that_go_on);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes bench/suites/*.suite from formulas: `make_suites.py [FOLDER]`; `make_suites.py --random SEED FOLDER` writes random.suite
-instead, of layouts that nobody chose, and `--large` large.suite, of those that no last cache holds.
+instead, of layouts that nobody chose, `--large` large.suite, of those that no last cache holds, and `--columns` columns.suite, of those whose lines are of few sets.
 
 Every problem is stated twice, as a type and as a hand-written loop. Bytes, blocks and run lengths are computed here from the
 loop, by a few lines that know nothing of the library, and stated in the line, so that `lbench verify` compares three
@@ -254,14 +254,14 @@ def main():
     import suites_field
     import suites_own
     import suites_random
-    nobodys = {"--random": suites_random.suite, "--large": suites_random.large_suite}
+    nobodys = {"--random": suites_random.suite, "--large": suites_random.large_suite, "--columns": suites_random.columns_suite}
     if sys.argv[1:] and sys.argv[1] in nobodys:
         if len(sys.argv) != 4 or not sys.argv[2].isdigit():
             sys.exit(f"usage: make_suites.py {sys.argv[1]} SEED FOLDER")
         nobodys[sys.argv[1]](int(sys.argv[2])).write(pathlib.Path(sys.argv[3]))
         return
     if len(sys.argv) > 2 or any(a.startswith("-") for a in sys.argv[1:]):
-        sys.exit("usage: make_suites.py [FOLDER] | --random SEED FOLDER | --large SEED FOLDER")
+        sys.exit("usage: make_suites.py [FOLDER] | --random SEED FOLDER | --large SEED FOLDER | --columns SEED FOLDER")
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent / "bench/suites")
     for suite in suites_field.all_suites() + suites_own.all_suites():
         suite.write(folder)

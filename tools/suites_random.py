@@ -169,6 +169,22 @@ def large(s, rng):
         s.add(f"large_struct_{i}", struct(*fields), *parts, shift=anywhere(rng))
 
 
+def columns(s, rng):
+    """Of few sets of a first cache: pages and parts of a page apart, some a few bytes more or less; 17 to 1000 blocks, most of them few."""
+    for i in range(8 * EACH):
+        block = (rng.between(1, 16) * (4 if rng.between(0, 1) else 1), rng.between(17, 64), rng.between(65, 256))[min(rng.between(0, 3), 2)]
+        stride = (1024, 2048, 4096, 4096, 8192, 12288)[rng.between(0, 5)] + (rng.between(-3, 3) if not rng.between(0, 3) else 0)
+        n = rng.between(17, 127) if rng.between(0, 4) else rng.between(128, 1000)
+        s.add(f"column_{i}", f"hvector({n},{block},{stride},byte)", bytes_loop(block, [(n, stride)]), shift=anywhere(rng))
+
+
+def columns_suite(seed):
+    s = Suite("columns", f"Blocks in few sets of a cache, by seed {seed}.")
+    s.note("1 KiB to 12 KiB apart, or a few bytes off")
+    columns(s, Split(seed))
+    return s
+
+
 def large_suite(seed):
     s = Suite("large", f"Large layouts that nobody chose, by seed {seed}.")
     s.note("rows and items of them, matrices by columns, lists of one length and of any, structs of arrays")

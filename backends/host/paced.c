@@ -72,7 +72,7 @@ int64_t ldg_paced_written(int64_t block, int64_t stride) {
 /* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; between blocks LDG_IDLE so many times, and stores to a
  * near line; whether groups come first nevertheless; whether its lines come from so far that groups lose; and what is known of that: likely the best of what is tried, only worth a trial, or better than all else. */
 typedef enum trust { LIKELY, GUESSED, KNOWN } trust;
-typedef struct flank { int64_t sets, group; int32_t idle, stores; bool groups_first, far; trust trust; } flank;
+typedef struct flank { int64_t sets, group; int32_t idle, stores; bool groups_first, far, near; trust trust; } flank;
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
 static double reach_of(const ldg_nest *n, int side) {
@@ -150,7 +150,7 @@ static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LINE && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   int64_t drift = 0;
   const int64_t few = is_more ? sets_by(LDG_MODEL_SETS_APART) : 0, sets = side == LDG_MODEL_READ ? read_sets(n, few, &drift) : sets_of(n->dim[0].dst, few);
-  const int64_t idle = sets ? ldg_max(slots_by(LDG_MODEL_IDLE) / (sets * sets), 1) : 0;
+  const int64_t idle = sets ? ldg_max(ldg_max(slots_by(LDG_MODEL_IDLE) / (sets * sets), slots_by(LDG_MODEL_PACE) / sets), 1) : 0;
   const double far = beyond(n, side, sets, drift != 0);
   return (flank){ .sets = sets, .idle = (int32_t)idle, .far = is_far(n, far), .trust = drift ? GUESSED : trust_of(far) };
 }
@@ -196,7 +196,40 @@ static flank by_rows(const ldg_nest *n, int side) {
   return (flank){ .sets = sets, .stores = (int32_t)(lines * ldg_max(1, stores_of(ROW_STORES, n->dim[0].n, lines, sets, drift))), .trust = far ? GUESSED : LIKELY };
 }
 
+/* Lines of few sets come from the second cache, and go there, at a pace of their own on Zen 4, and up to three times as slowly where the processor is ahead of that: so blocks have stores to a
+ * near line between them, a cycle each, also where they are read. The model knows how many suit a line that is read from one set; the others are in proportion to that. What is written has more, the most where
+ * the stores of a block are two or more; of two sets about half, of four none are known (bench/README.md has more). */
+enum { PACED_SETS = 2, PACED_LINES = 3, LITTLE = 8, QUARTER = 16, HALF = 32 };
+static int64_t pace(void) { return slots_by(LDG_MODEL_PACE); }
+static int64_t stores_read(int64_t block, int64_t sets) {
+  const int64_t lines = (block + LINE - 1) / LINE;
+  if (lines > 1) return sets == 1 && lines <= PACED_LINES ? pace() + 1 : 0;
+  return sets == 1 ? pace() - (block <= QUARTER) : pace() / 2 + (block > HALF);
+}
+static int64_t stores_written(int64_t block, int64_t sets) {
+  const int64_t lines = (block + LINE - 1) / LINE;
+  if (lines > 1) return lines == 2 && sets == 1 ? 2 * pace() + 1 : lines == 3 && sets == 2; /* others have what rows have elsewhere */
+  return sets == 1 ? pace() + (block <= HALF ? 1 : 3) : pace() - (block <= HALF);
+}
+/* Columns whose calls are timed have what those find best, which is groups as often. Others of four sets are few blocks, or go by groups; and little ones that drift leave their set soon. */
+static bool are_timed(const ldg_nest *n, int side) { return blocks_of(n) == INT64_MAX || lines_of(n, side) * (double)lines_of_block(n) >= LDG_TRIAL_LEAST / LINE; }
+static bool have_room(const ldg_nest *n, int64_t sets, int64_t drift) { return sets > PACED_SETS ? n->block <= LINE && blocks_of(n) <= 2 * WAYS * sets : drift && n->block <= LITTLE; }
+static flank at_pace(const ldg_nest *n, int side, int64_t sets, bool timed) {
+  const bool reads = side == LDG_MODEL_READ, singly = reads && sets > PACED_SETS && n->block <= LINE;
+  const int64_t stores = sets > PACED_SETS ? 0 : reads ? stores_read(n->block, sets) : stores_written(n->block, sets), all = lines_of_block(n) * sets;
+  const bool guessed = timed && (reads || trust_of(beyond(n, side, all, false)) == GUESSED);
+  return stores || singly ? (flank){ .sets = all, .stores = (int32_t)stores, .near = !timed, .trust = guessed ? GUESSED : LIKELY } : (flank){ 0 };
+}
+
 static flank flank_of(const ldg_nest *n, int side) {
+  int64_t drift;
+  const int64_t sets = sets_of(without_drift(stride_of(&n->dim[0], side), &drift), 2 * PACED_SETS);
+  const bool timed = are_timed(n, side);
+  if (pace() && sets && (n->block > LINE || !timed)) {
+    if (have_room(n, sets, drift)) return (flank){ 0 };
+    const flank f = at_pace(n, side, sets, timed);
+    if (f.sets) return f;
+  }
   if (n->block > LINE) return by_rows(n, side);
   const flank groups = by_groups(n, side);
   flank apart = kept_apart(n, side);
@@ -213,12 +246,12 @@ static flank flank_of(const ldg_nest *n, int side) {
 enum { MORE = 5 };
 static int64_t held_blocks(const ldg_nest *n, int side, int64_t sets) {
   const int64_t ways = ldg_max(2 * (int64_t)ldg_model_footprint(LDG_MODEL_L1) / PAGE, WAYS);
-  return (side == LDG_MODEL_WRITE ? ways * sets + MORE : 2 * WAYS * sets) / lines_of_block(n);
+  return (side == LDG_MODEL_WRITE ? ways * sets + MORE : 2 * WAYS * sets + (n->block <= QUARTER && sets == 1 ? WAYS : 0)) / lines_of_block(n);
 }
-/* What is read gains little, if it gains, so nests of fewer lines than a call must have to be timed do not try it (48 blocks 4 KiB apart 41 and 106 ns, 96 183 and 206, 250 520 and 477). */
+/* What is read gains little by slots and groups, if it gains, so nests of fewer lines than a call must have to be timed do not try them (48 blocks 4 KiB apart 41 and 106 ns, 96 183 and 206, 250 520 and 477; Zen 5). */
 static bool are_few(const ldg_nest *n, int side, const flank *f) {
   if (blocks_of(n) <= held_blocks(n, side, f->sets)) return true;
-  return side == LDG_MODEL_READ && blocks_of(n) < INT64_MAX && lines_of(n, side) * (double)lines_of_block(n) < LDG_TRIAL_LEAST / LINE;
+  return side == LDG_MODEL_READ && !f->near && !are_timed(n, side);
 }
 /* A side that there is something to be done about. */
 static flank unless_few(const ldg_nest *n, int side, flank f) { return f.sets && are_few(n, side, &f) ? (flank){ 0 } : f; }
@@ -227,7 +260,7 @@ static flank slow_flank(const ldg_nest *n, int side) { return unless_few(n, side
 /* Blocks in a group, of both sides; 0: none is waited for. */
 static int64_t group_of(flank r, flank w) { return r.group && w.group ? ldg_min(r.group, w.group) : r.group + w.group; }
 /* Fewer are no columns that groups would gain by, if what is read has nothing else. */
-static int64_t least_blocks(flank r, flank w) { return r.idle ? 0 : 4 * group_of(r, w); }
+static int64_t least_blocks(flank r, flank w) { return r.idle || r.near || w.near ? 0 : 4 * group_of(r, w); }
 
 /* A guess about what is read does not change what is likely for what is written. False: there is nothing to be done about either side. */
 static bool slow_flanks(const ldg_nest *n, flank *r, flank *w) {
@@ -272,7 +305,7 @@ static int run_other(const ldg_job *j, const char *src, char *dst, int64_t i0, i
 /* Of a column of any length so many blocks are few, for what is written; if that is nothing, for what is read as many as are not timed. */
 static int64_t few_blocks(const ldg_nest *n, flank r, flank w) {
   if (blocks_of(n) < INT64_MAX) return 0;
-  const int64_t few = w.sets ? held_blocks(n, LDG_MODEL_WRITE, w.sets) : ldg_max(held_blocks(n, LDG_MODEL_READ, r.sets), LDG_TRIAL_LEAST / LINE - 1);
+  const int64_t few = w.sets ? held_blocks(n, LDG_MODEL_WRITE, w.sets) : ldg_max(held_blocks(n, LDG_MODEL_READ, r.sets), r.near ? 0 : LDG_TRIAL_LEAST / LINE - 1);
   return ldg_max(few, least_blocks(r, w) - 1);
 }
 
@@ -283,7 +316,7 @@ void ldg_paced_prepare(ldg_job *j, const ldg_paced_ways *k) {
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
   const bool in_groups = group && !r.idle && (r.group || w.groups_first || !sets_by(LDG_MODEL_SETS_APART)), either = group && (r.idle || w.stores);
   *(paced *)(void *)j->own = (paced){
-    { group, r.idle ? r.idle : w.idle, w.stores, r.group != 0, w.group != 0 }, in_groups ? k->groups : k->apart, in_groups ? k->apart : k->groups, k->plain, few_blocks(&j->nest, r, w)
+    { group, r.idle ? r.idle : w.idle, (int32_t)ldg_max(r.stores, w.stores), r.group != 0, w.group != 0 }, in_groups ? k->groups : k->apart, in_groups ? k->apart : k->groups, k->plain, few_blocks(&j->nest, r, w)
   };
   ldg_run *ways[LDG_TRIAL_WAYS] = { k->plain, run };
   int n = 2;
