@@ -97,10 +97,11 @@ static void memcpy_prepare(ldg_job *j) {
   j->run = ldg_host_kernels()->dense;
 }
 
-/* Kernels that put blocks together are of one length of a row, the greatest one. More than a word goes by a call for each row (16 rows of 4 blocks of 48 bytes one by one 36 ns, so 40; Zen 4; bench/README.md has longer rows). */
-enum { WORD = 8, ROW_LEAST = 8 };
+/* Kernels that put blocks together are of one length of a row, the greatest one. Words have to fill a register, since such kernels save some of the caller's first (two bytes 4.1 ns, so 2.7). More than a word goes by a call for each row (16 rows of 4 blocks of 48 bytes one by one 36 ns, so 40; Zen 4; bench/README.md has longer rows). */
+enum { WORD = 8, ROW_LEAST = 8, LANES = 16 };
 static bool in_lanes(const ldg_nest *n, int row) {
-  if (n->block <= WORD) return n->block == rows[row].hi && ldg_model_count(LDG_MODEL_LANES) != 0;
+  const bool fills = n->dim[0].n >= LANES / n->block || (n->any && n->nd == 1);
+  if (n->block <= WORD) return fills && n->block == rows[row].hi && ldg_model_count(LDG_MODEL_LANES) != 0;
   return n->block == rows[row].hi && ldg_model_count(LDG_MODEL_JOINED) != 0 && (n->nd == 1 || n->dim[0].n >= ROW_LEAST);
 }
 static ldg_run *block_kernel(const ldg_nest *n, int row) {

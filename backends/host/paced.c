@@ -209,7 +209,7 @@ static int64_t stores_read(int64_t block, int64_t sets) {
 static int64_t stores_written(int64_t block, int64_t sets) {
   const int64_t lines = (block + LINE - 1) / LINE;
   if (lines > 1) return lines == 2 && sets == 1 ? 2 * pace() + 1 : lines == 3 && sets == 2; /* others have what rows have elsewhere */
-  return sets == 1 ? pace() + (block <= HALF ? 1 : 3) : pace() - (block <= HALF);
+  return sets == 1 ? pace() + (block <= HALF ? 2 : 3) : pace() - (block <= HALF);
 }
 /* Columns whose calls are timed have what those find best, which is groups as often. Others of four sets are few blocks, or go by groups; and little ones that drift leave their set soon. */
 static bool are_timed(const ldg_nest *n, int side) { return blocks_of(n) == INT64_MAX || lines_of(n, side) * (double)lines_of_block(n) >= LDG_TRIAL_LEAST / LINE; }
