@@ -300,7 +300,7 @@ static int64_t best_slots(const bench_pools *p, int side, ldg_model_name name, c
   int best = 0;
   for (int i = 0; i < SLOTS; i++) {
     m[i] = *before, m[i].number[name] = slots[i];
-    m[i].number[LDG_MODEL_MEET] = 0, m[i].number[LDG_MODEL_MEET_WRITTEN] = 1, m[i].number[LDG_MODEL_SETS_WRITTEN] = m[i].number[LDG_MODEL_SETS_APART] = 8;
+    m[i].number[LDG_MODEL_PACE] = m[i].number[LDG_MODEL_MEET] = 0, m[i].number[LDG_MODEL_MEET_WRITTEN] = 1, m[i].number[LDG_MODEL_SETS_WRITTEN] = m[i].number[LDG_MODEL_SETS_APART] = 8;
     for (int k = 0; k < COLUMNS; k++) ns[i][k] = 1e18;
   }
   for (int round = 0; round < 12; round++)

@@ -48,14 +48,14 @@ typedef enum ldg_model_name {
   LDG_MODEL_SETS_WHOLE, /* the same of lines that are written whole */
   LDG_MODEL_SETS_APART, /* columns of no more sets that are read from beyond the second-level cache gain by idle slots between blocks, and those that are written by near stores, if LDG_MODEL_STORES are enough, rather than groups; 0: they do not */
   LDG_MODEL_STORES,   /* stores that such a column of one set has for each block, its own among them, so that lines of that set on their way are few; of more sets fewer, of up to four three at least; where its own would be all, groups come first */
-  LDG_MODEL_IDLE,     /* times 4 idle slots between the blocks of one that is read from one set */
+  LDG_MODEL_IDLE,     /* times 4 idle slots between the blocks of one that is read from one set; of one more than LDG_MODEL_PACE at least, if that is not 0 */
   LDG_MODEL_AHEAD,    /* lines ahead, or listed blocks, to ask for lines into the second-level cache, where calls find that faster; 0: of no use */
   LDG_MODEL_WRITTEN,  /* lines ahead to read those that are about to be written, where a line that is only stored to takes longer; 0: of no use */
   LDG_MODEL_SHUFFLE_FAR, /* ns for a window of 64 bytes whose lines come from the second-level cache: some machines move and shuffle at once */
   LDG_MODEL_MASKED,   /* windows ahead to ask for lines that are stored under masks, where nobody foresees those and masks cost; 0: they do not */
   LDG_MODEL_JOINED,   /* 1: blocks of 12 bytes, and of 24 to 248 that are whole words and no whole registers of 32, are best put together where the destination is dense; else 0 */
   LDG_MODEL_TOUCHED,  /* 1: what comes from memory is best read in some places before it is moved (strided blocks, close lists) or loaded by 16 bytes (runs, rows, full windows), and tiles ask for the next ones; else 0 */
-  LDG_MODEL_PACE,     /* stores to a near line between the blocks of a column of one set that is read from the second-level cache, where calls are not timed; more, or fewer, of others; 0: not known */
+  LDG_MODEL_PACE,     /* stores to a near line between two blocks, of 17 to 64 bytes, of a column of one set, of few lines, that is read from the second-level cache; what follows from that for others, and goes before what LDG_MODEL_STORES says, is in paced.c; 0: not known */
   LDG_MODEL_NAMES
 } ldg_model_name;
 

@@ -1,4 +1,4 @@
-/* by_16: what comes from memory is loaded by 16 bytes, where the model says so; that all ways move the same. */
+/* by_16: what comes from memory is loaded by 16 bytes, where the model says so, and words are stored so; that all ways move the same. */
 #include "common.h"
 #include "base_cpu.h"
 #include "base_model.h"
@@ -164,4 +164,24 @@ START_TEST(full_windows) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("by_16", argc, argv, ways_of_rows, rows_of_one_call, dense_runs, full_windows); }
+/* Words are put together in registers of 16 bytes where they fill one, or a call may say so: which kernel that is. */
+START_TEST(words_that_fill_a_register) {
+  use(0, 1 << 20);
+  for (int lanes = 0; lanes < 2; lanes++)
+    for (int64_t block = 1; block <= 8; block *= 2) {
+      const int64_t full = 16 / block;
+      ldg_nest n = { .block = block, .nd = 1, .once = true, .dim = { { full, 5 * block, block } } }, rows = { .block = block, .nd = 2, .once = true, .dim = { { full, 5 * block, block }, { 9, 700, 16 } } };
+      ldg_job enough, few, any, row, short_row;
+      model.number[LDG_MODEL_LANES] = lanes, ldg_model_use(&model);
+      ck_assert(plan(&enough, &n, "block") && plan(&row, &rows, "block"));
+      n.dim[0].n = rows.dim[0].n = full - 1;
+      ck_assert(plan(&few, &n, "block") && plan(&short_row, &rows, "block"));
+      n.any = true;
+      ck_assert(plan(&any, &n, "block"));
+      ck_assert((enough.run != few.run) == lanes && (row.run != short_row.run) == lanes && (any.run != few.run) == lanes);
+    }
+  ldg_model_use(NULL);
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("by_16", argc, argv, ways_of_rows, rows_of_one_call, dense_runs, full_windows, words_that_fill_a_register); }

@@ -55,7 +55,7 @@ START_TEST(columns_that_go_by_groups) {
   ldg_model m = ldg_model_builtin();
   m.level[LDG_MODEL_L3] = 32 << 20;
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2;
-  m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 8, m.number[LDG_MODEL_SETS_APART] = 0;
+  m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_WHOLE] = 8, m.number[LDG_MODEL_SETS_APART] = m.number[LDG_MODEL_PACE] = 0;
   ldg_model_use(&m);
   const ldg_strategy *paced = strategy_named("paced");
   ck_assert_ptr_null(paced->why_not(&column));
@@ -157,7 +157,7 @@ START_TEST(first_calls_of_columns) {
   ldg_model m = ldg_model_builtin();
   m.level[LDG_MODEL_L2] = 1 << 19, m.level[LDG_MODEL_L3] = 16 << 20;
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 2, m.number[LDG_MODEL_SETS] = 2;
-  m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_APART] = 8;
+  m.number[LDG_MODEL_SETS_WRITTEN] = m.number[LDG_MODEL_SETS_APART] = 8, m.number[LDG_MODEL_PACE] = 0;
   ldg_model_use(&m);
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 1032 } } }), 3); /* written to memory */
   ck_assert_int_eq(first_of((ldg_nest){ .block = 8, .nd = 1, .dim = { { many, 8, 1024 } } }), 3); /* too far for groups */
@@ -227,7 +227,7 @@ START_TEST(columns_by_idle_slots) {
         if (i == 0) ck_assert_int_eq(ran, 2);
         seen[ran] = true;
       }
-      ck_assert_int_eq(idle_seen, ldg_max(ldg_max(idle / (sets * sets), 1), m.number[LDG_MODEL_PACE] / sets)); /* no fewer than what is nearer has */
+      ck_assert_int_eq(idle_seen, ldg_max(ldg_max(idle / (sets * sets), 1), m.number[LDG_MODEL_PACE] ? (m.number[LDG_MODEL_PACE] + 1) / sets : 0)); /* no fewer than what is nearer has */
       ck_assert(seen[1] == (sets <= 4) && seen[2] && seen[3] && seen[4]);
     }
   ldg_model_use(NULL);
@@ -337,41 +337,75 @@ START_TEST(few_blocks_of_few_sets) {
 }
 END_TEST
 
-/* A few blocks of few sets at the pace of the second cache: how many stores stand between two of them; of nests whose calls are timed only rows have those, and what is read as a guess. -1: nothing is done about it. */
+/* A few blocks of few sets at the pace of the second cache: how many stores, or slots, stand between two of them, and which way the first call goes: by 2 so, by 1 in groups, by 3 at once. -1: nothing is done about it. */
 enum { READ = LDG_MODEL_READ, WRITTEN = LDG_MODEL_WRITE };
 static ldg_nest column_of(int of, int64_t n, int64_t block, int64_t stride) {
   return (ldg_nest){ .block = block, .nd = 1, .dim = { { n, of == READ ? stride : block, of == READ ? block : stride } } };
 }
-START_TEST(few_blocks_at_pace) {
-  static const struct { int of; int64_t n, block, stride; int stores, first; } rows[] = {
-    { READ, 24, 8, 4096, -1, 0 }, { READ, 25, 8, 4096, 3, 2 }, { READ, 25, 16, -8192, 3, 2 }, { READ, 17, 17, 12288, 4, 2 }, { READ, 16, 17, 4096, -1, 0 }, { READ, 127, 64, 4096, 4, 2 }, /* of one set */
-    { READ, 32, 8, 2048, -1, 0 }, { READ, 33, 8, 2048, 2, 2 }, { READ, 33, 32, 6144, 2, 2 }, { READ, 33, 33, 2048, 3, 2 }, /* of two */
-    { READ, 64, 8, 1024, -1, 0 }, { READ, 65, 8, 1024, 0, 2 }, { READ, 65, 64, 1024, 0, 2 }, { READ, 100, 8, 512, -1, 0 }, /* of four one after the other, of eight at once */
-    { READ, 100, 8, 4099, -1, 0 }, { READ, 100, 9, 4099, 3, 2 }, { READ, 100, 32, 2050, 2, 2 }, /* drifting */
-    { READ, 16, 65, 4096, -1, 0 }, { READ, 17, 65, 4096, 5, 2 }, { READ, 17, 192, 4096, 5, 2 }, { READ, 40, 193, 4096, -1, 0 }, { READ, 40, 65, 2048, -1, 0 }, { READ, 64, 128, 4096, 5, 3 },
-    { WRITTEN, 17, 8, 4096, -1, 0 }, { WRITTEN, 18, 8, 4096, 6, 2 }, { WRITTEN, 18, 32, 4096, 6, 2 }, { WRITTEN, 18, 33, 4096, 7, 2 }, { WRITTEN, 18, 64, -4096, 7, 2 },
-    { WRITTEN, 29, 16, 2048, -1, 0 }, { WRITTEN, 30, 16, 2048, 3, 2 }, { WRITTEN, 30, 32, 2048, 3, 2 }, { WRITTEN, 30, 33, 2048, 4, 2 }, { WRITTEN, 64, 8, 1024, -1, 0 }, { WRITTEN, 100, 8, 4098, -1, 0 },
-    { WRITTEN, 15, 65, 4096, 9, 2 }, { WRITTEN, 20, 192, 4096, 9, 2 }, { WRITTEN, 20, 256, 4096, 8, 2 }, { WRITTEN, 40, 65, 2048, 4, 2 }, { WRITTEN, 40, 192, 2048, 1, 2 }, { WRITTEN, 40, 256, 2048, -1, 0 },
-    { WRITTEN, 200, 128, 4096, 9, 2 }, { WRITTEN, 1 << 18, 192, 2048, 1, 3 }, { WRITTEN, 100, 65, 1024, -1, 0 },
-  };
+static void use_pace(ldg_model *m, int64_t pace) { m->number[LDG_MODEL_PACE] = pace, ldg_model_use(m); }
+static ldg_model paced_model(void) {
   ldg_model m = ldg_model_builtin();
   m.level[LDG_MODEL_L1] = 24 << 10, m.level[LDG_MODEL_L2] = 1 << 20, m.level[LDG_MODEL_L3] = 32 << 20;
-  m.number[LDG_MODEL_MEET] = 8, m.number[LDG_MODEL_MEET_WRITTEN] = 4, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_APART] = 4, m.number[LDG_MODEL_SETS_WRITTEN] = 4, m.number[LDG_MODEL_SETS_WHOLE] = 0;
-  m.number[LDG_MODEL_STORES] = 4, m.number[LDG_MODEL_PACE] = 4;
-  ldg_model_use(&m);
+  m.number[LDG_MODEL_MEET] = 8, m.number[LDG_MODEL_MEET_WRITTEN] = 4, m.number[LDG_MODEL_SETS] = m.number[LDG_MODEL_SETS_APART] = 4, m.number[LDG_MODEL_SETS_WRITTEN] = 8, m.number[LDG_MODEL_SETS_WHOLE] = 0;
+  m.number[LDG_MODEL_STORES] = 4;
+  return m;
+}
+START_TEST(few_blocks_at_pace) {
+  static const struct { int of; int64_t n, block, stride; int stores, idle, first; } rows[] = {
+    { READ, 24, 8, 4096, -1, 0, 0 }, { READ, 25, 8, 4096, 3, 0, 2 }, { READ, 25, 16, -8192, 3, 0, 2 }, { READ, 17, 17, 12288, 4, 0, 2 }, { READ, 16, 17, 4096, -1, 0, 0 }, { READ, 127, 64, 4096, 4, 0, 2 }, /* of one set */
+    { READ, 32, 8, 2048, -1, 0, 0 }, { READ, 33, 8, 2048, 2, 0, 2 }, { READ, 33, 32, 6144, 2, 0, 2 }, { READ, 33, 33, 2048, 3, 0, 2 }, /* of two */
+    { READ, 64, 8, 1024, -1, 0, 0 }, { READ, 65, 8, 1024, 0, 0, 2 }, { READ, 65, 64, 1024, 0, 0, 2 }, { READ, 100, 8, 512, -1, 0, 0 }, /* of four one after the other, of eight at once */
+    { READ, 100, 8, 4099, -1, 0, 0 }, { READ, 100, 9, 4099, 3, 0, 2 }, { READ, 100, 32, 2050, 2, 0, 2 }, /* drifting */
+    { READ, 16, 65, 4096, -1, 0, 0 }, { READ, 17, 65, 4096, 5, 0, 2 }, { READ, 17, 192, 4096, 5, 0, 2 }, { READ, 40, 193, 4096, -1, 0, 0 }, { READ, 40, 65, 2048, -1, 0, 0 }, { READ, 64, 128, 4096, 5, 0, 3 },
+    { WRITTEN, 17, 8, 4096, -1, 0, 0 }, { WRITTEN, 18, 8, 4096, 0, 5, 2 }, { WRITTEN, 18, 64, -4096, 0, 5, 2 }, { WRITTEN, 29, 16, 2048, -1, 0, 0 }, { WRITTEN, 30, 16, 2048, 0, 2, 2 }, { WRITTEN, 30, 17, 2048, 0, 3, 2 },
+    { WRITTEN, 64, 8, 1024, -1, 0, 0 }, { WRITTEN, 65, 8, 1024, 3, 0, 1 }, { WRITTEN, 100, 8, 4098, -1, 0, 0 }, { WRITTEN, 100, 9, 4098, 0, 5, 2 },
+    { WRITTEN, 15, 65, 4096, 9, 0, 2 }, { WRITTEN, 20, 192, 4096, 9, 0, 2 }, { WRITTEN, 20, 256, 4096, 8, 0, 2 }, { WRITTEN, 40, 65, 2048, 4, 0, 2 }, { WRITTEN, 40, 192, 2048, 1, 0, 2 }, { WRITTEN, 40, 256, 2048, -1, 0, 0 },
+    { WRITTEN, 200, 128, 4096, 9, 0, 2 }, { WRITTEN, 1 << 18, 192, 2048, 1, 0, 3 }, { WRITTEN, 100, 65, 1024, -1, 0, 0 },
+    { WRITTEN, 200, 8, 4096, 3, 0, 2 }, { WRITTEN, 200, 8, 2048, 3, 0, 1 }, { WRITTEN, 200, 40, 4096, 0, 5, 3 }, { READ, 200, 8, 4096, 0, 0, 1 }, { READ, 200, 8, 2048, 0, 0, 1 }, /* timed */
+    { WRITTEN, 10000, 128, 4097, 9, 0, 2 }, { READ, 5000, 128, 4097, 5, 0, 3 }, { READ, 10000, 128, 4097, -1, 0, 0 }, /* those that drift reach far, and the last cache holds their lines; but what is read so has to be in the second one */
+  };
+  ldg_model m = paced_model();
+  use_pace(&m, 4);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const ldg_nest n = column_of(rows[i].of, rows[i].n, rows[i].block, rows[i].stride);
     ck_assert_msg((ldg_paced_why_not(&n) == NULL) == (rows[i].stores >= 0), "row %zu", i);
     if (rows[i].stores < 0) continue;
     const ldg_paced p = numbers_of(n);
-    ck_assert_msg(p.stores == rows[i].stores && p.idle == 0, "row %zu: %d stores, %d slots", i, p.stores, p.idle);
+    ck_assert_msg(p.stores == rows[i].stores && p.idle == rows[i].idle, "row %zu: %d stores, %d slots", i, p.stores, p.idle);
     if (ldg_cpu_ticks()) ck_assert_msg(first_of(n) == rows[i].first, "row %zu", i);
   }
-  ldg_nest both = column_of(READ, 40, 8, 4096);
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* Copies, loops, columns of any length, whatever a file says, and a model that changes. */
+START_TEST(pace_of_others) {
+  ldg_model m = paced_model();
+  use_pace(&m, 4);
+  ldg_nest both = column_of(READ, 40, 128, 4096);
   both.dim[0].dst = 4096;
-  ck_assert_int_eq(numbers_of(both).stores, 6); /* as many as the side that takes more */
+  ck_assert_int_eq(numbers_of(both).stores, 9); /* as many as the side that takes more, */
+  both.dim[0].dst = 2048; /* as rows elsewhere, four */
+  ck_assert_int_eq(numbers_of(both).stores, 5); /* whichever that is, */
+  both = column_of(READ, 40, 8, 4096), both.dim[0].dst = 4096;
+  ck_assert(numbers_of(both).stores == 3 && numbers_of(both).idle == 5); /* and what suits either, */
+  both = column_of(READ, 110, 8, 4096), both.dim[0].dst = 512; /* by no groups that what is written to eight sets would have */
+  ck_assert(first_of(both) == 2 && numbers_of(both).stores == 3);
+  both = (ldg_nest){ .block = 8, .nd = 2, .dim = { { 40, 4096, 8 }, { 16, 16, 320 } } };
+  ck_assert(first_of(both) == 2 && numbers_of(both).stores == 3);
   both = column_of(WRITTEN, 40, 8, 4096), both.any = true;
-  ck_assert_int_eq(numbers_of(both).stores, 3); /* how many there are the call says, so those have what is timed */
+  ck_assert_int_eq(first_of_length(both, 13), 3); /* how many there are the call says: of so many the first cache holds the lines */
+  ck_assert_int_eq(first_of_length(both, 18), 2);
+  const ldg_nest column = column_of(READ, 100, 8, 4096), huge = column_of(WRITTEN, 3, INT64_MAX, INT64_MIN), row = column_of(WRITTEN, 100, 128, 4096);
+  ck_assert_ptr_null(ldg_paced_why_not(&column));
+  use_pace(&m, 0); /* since it was chosen */
+  ck_assert_int_eq(numbers_of(column).stores, 0);
+  for (int i = 0; i < 3; i++) {
+    use_pace(&m, (int64_t[]){ 1, INT64_C(1) << 52, INT64_MAX }[i]);
+    ck_assert(i || numbers_of(column).stores == 0); /* block by block */
+    ck_assert(numbers_of(row).stores > 0 && numbers_of(row).stores <= 129);
+    (void)ldg_paced_why_not(&huge);
+  }
   ldg_model_use(NULL);
 }
 END_TEST
@@ -382,6 +416,7 @@ START_TEST(columns_outlive_the_model) {
   const ldg_nest column = { .block = 8, .nd = 1, .dim = { { 128, 4096, 8 } } };
   static char src[128 * 4096], dst[128 * 8];
   ldg_job j = { .nest = column };
+  m.number[LDG_MODEL_PACE] = other.number[LDG_MODEL_PACE] = 0;
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_SETS] = 4, other.number[LDG_MODEL_MEET] = 0;
   const ldg_strategy *paced = strategy_named("paced");
   ldg_model_use(&m);
@@ -529,5 +564,5 @@ START_TEST(thin_items_that_go_on) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, first_calls_of_columns, columns_by_idle_slots, columns_by_near_stores, few_blocks_of_few_sets, few_blocks_at_pace, columns_outlive_the_model, columns_to_memory, items_that_go_on, thin_items_that_go_on);
+  return CHECK_MAIN("columns", argc, argv, columns_of_few_sets, columns_that_go_by_groups, long_blocks_are_tried, first_calls_of_columns, columns_by_idle_slots, columns_by_near_stores, few_blocks_of_few_sets, few_blocks_at_pace, pace_of_others, columns_outlive_the_model, columns_to_memory, items_that_go_on, thin_items_that_go_on);
 }

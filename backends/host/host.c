@@ -97,12 +97,13 @@ static void memcpy_prepare(ldg_job *j) {
   j->run = ldg_host_kernels()->dense;
 }
 
-/* Kernels that put blocks together are of one length of a row, the greatest one. Words have to fill a register, since such kernels save some of the caller's first (two bytes 4.1 ns, so 2.7). More than a word goes by a call for each row (16 rows of 4 blocks of 48 bytes one by one 36 ns, so 40; Zen 4; bench/README.md has longer rows). */
-enum { WORD = 8, ROW_LEAST = 8, LANES = 16 };
+/* Kernels that put blocks together are of one length of a row, the greatest one. Words have to fill a register, since such kernels save some of the caller's first (two bytes packed 4.1 ns, so 2.7; Zen 4). More than a word goes by a call for each row (16 rows of 4 blocks of 48 bytes one by one 36 ns, so 40; Zen 4; bench/README.md has longer rows). */
+enum { WORD = 8, ROW_LEAST = 8, REGISTER = 16 };
 static bool in_lanes(const ldg_nest *n, int row) {
-  const bool fills = n->dim[0].n >= LANES / n->block || (n->any && n->nd == 1);
-  if (n->block <= WORD) return fills && n->block == rows[row].hi && ldg_model_count(LDG_MODEL_LANES) != 0;
-  return n->block == rows[row].hi && ldg_model_count(LDG_MODEL_JOINED) != 0 && (n->nd == 1 || n->dim[0].n >= ROW_LEAST);
+  if (n->block != rows[row].hi) return false;
+  if (n->block > WORD) return ldg_model_count(LDG_MODEL_JOINED) != 0 && (n->nd == 1 || n->dim[0].n >= ROW_LEAST);
+  const bool fills = n->dim[0].n >= REGISTER / n->block || (n->any && n->nd == 1);
+  return fills && ldg_model_count(LDG_MODEL_LANES) != 0;
 }
 static ldg_run *block_kernel(const ldg_nest *n, int row) {
   const bool to = n->dim[0].dst == n->block, from = n->dim[0].src == n->block;

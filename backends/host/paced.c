@@ -70,9 +70,9 @@ int64_t ldg_paced_written(int64_t block, int64_t stride) {
 }
 
 /* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; between blocks LDG_IDLE so many times, and stores to a
- * near line; whether groups come first nevertheless; whether its lines come from so far that groups lose; and what is known of that: likely the best of what is tried, only worth a trial, or better than all else. */
+ * near line; whether groups come first nevertheless; whether its lines come from so far that groups lose; whether it is short, and has those stores by what the model knows of the second cache; and what is known of that: likely the best of what is tried, only worth a trial, or better than all else. */
 typedef enum trust { LIKELY, GUESSED, KNOWN } trust;
-typedef struct flank { int64_t sets, group; int32_t idle, stores; bool groups_first, far, near; trust trust; } flank;
+typedef struct flank { int64_t sets, group; int32_t idle, stores; bool groups_first, far, is_short; trust trust; } flank;
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
 static double reach_of(const ldg_nest *n, int side) {
@@ -90,7 +90,7 @@ static double lines_of(const ldg_nest *n, int side) {
     if (fabs((double)stride_of(&n->dim[k], side)) >= LINE) lines *= (double)n->dim[k].n;
   return lines;
 }
-static int64_t lines_of_block(const ldg_nest *n) { return (n->block + LINE - 1) / LINE; }
+static int64_t lines_of_block(const ldg_nest *n) { return (n->block - 1) / LINE + 1; }
 /* Of blocks that begin anywhere in a line, in the mean. */
 static double bytes_of_lines(const ldg_nest *n, int side) { return ((double)n->block + LINE - 1) * lines_of(n, side); }
 static double beyond(const ldg_nest *n, int side, int64_t sets, bool drifts) { /* of the last cache, halfway into which its level is */
@@ -150,7 +150,7 @@ static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LINE && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   int64_t drift = 0;
   const int64_t few = is_more ? sets_by(LDG_MODEL_SETS_APART) : 0, sets = side == LDG_MODEL_READ ? read_sets(n, few, &drift) : sets_of(n->dim[0].dst, few);
-  const int64_t idle = sets ? ldg_max(ldg_max(slots_by(LDG_MODEL_IDLE) / (sets * sets), slots_by(LDG_MODEL_PACE) / sets), 1) : 0;
+  const int64_t idle = sets ? ldg_max(ldg_max(slots_by(LDG_MODEL_IDLE) / (sets * sets), slots_by(LDG_MODEL_PACE) ? (slots_by(LDG_MODEL_PACE) + 1) / sets : 0), 1) : 0;
   const double far = beyond(n, side, sets, drift != 0);
   return (flank){ .sets = sets, .idle = (int32_t)idle, .far = is_far(n, far), .trust = drift ? GUESSED : trust_of(far) };
 }
@@ -196,40 +196,41 @@ static flank by_rows(const ldg_nest *n, int side) {
   return (flank){ .sets = sets, .stores = (int32_t)(lines * ldg_max(1, stores_of(ROW_STORES, n->dim[0].n, lines, sets, drift))), .trust = far ? GUESSED : LIKELY };
 }
 
-/* Lines of few sets come from the second cache, and go there, at a pace of their own on Zen 4, and up to three times as slowly where the processor is ahead of that: so blocks have stores to a
- * near line between them, a cycle each, also where they are read. The model knows how many suit a line that is read from one set; the others are in proportion to that. What is written has more, the most where
- * the stores of a block are two or more; of two sets about half, of four none are known (bench/README.md has more). */
+/* Lines of few sets come from the second cache, and go there, at a pace of their own on Zen 4, and up to three times as slowly where the processor is ahead of that: so between two blocks there is something that takes a
+ * cycle each: stores to a near line where blocks of columns are read, and of rows; slots where those of columns are written, which would wait for more of such stores if their lines came from memory. The model knows how many suit
+ * a line that is read from one set; how many suit others was found with that at 4, each where fewer than take the pace are no better than none, or worse: so they are what most places need, and not the best of any (bench/README.md). */
 enum { PACED_SETS = 2, PACED_LINES = 3, LITTLE = 8, QUARTER = 16, HALF = 32 };
 static int64_t pace(void) { return slots_by(LDG_MODEL_PACE); }
-static int64_t stores_read(int64_t block, int64_t sets) {
-  const int64_t lines = (block + LINE - 1) / LINE;
+static int64_t stores_read(const ldg_nest *n, int64_t sets) {
+  const int64_t lines = lines_of_block(n);
   if (lines > 1) return sets == 1 && lines <= PACED_LINES ? pace() + 1 : 0;
-  return sets == 1 ? pace() - (block <= QUARTER) : pace() / 2 + (block > HALF);
+  return sets == 1 ? pace() - (n->block <= QUARTER) : sets == 2 ? pace() / 2 + (n->block > HALF) : 0;
 }
-static int64_t stores_written(int64_t block, int64_t sets) {
-  const int64_t lines = (block + LINE - 1) / LINE;
-  if (lines > 1) return lines == 2 && sets == 1 ? 2 * pace() + 1 : lines == 3 && sets == 2; /* others have what rows have elsewhere */
-  return sets == 1 ? pace() + (block <= HALF ? 2 : 3) : pace() - (block <= HALF);
+static int64_t stores_written(const ldg_nest *n, int64_t sets) { /* others have what rows have elsewhere */
+  const int64_t lines = lines_of_block(n);
+  return lines == 2 && sets == 1 ? 2 * pace() + 1 : lines == 3 && sets == 2 ? 1 : 0;
 }
-/* Columns whose calls are timed have what those find best, which is groups as often. Others of four sets are few blocks, or go by groups; and little ones that drift leave their set soon. */
-static bool are_timed(const ldg_nest *n, int side) { return blocks_of(n) == INT64_MAX || lines_of(n, side) * (double)lines_of_block(n) >= LDG_TRIAL_LEAST / LINE; }
-static bool have_room(const ldg_nest *n, int64_t sets, int64_t drift) { return sets > PACED_SETS ? n->block <= LINE && blocks_of(n) <= 2 * WAYS * sets : drift && n->block <= LITTLE; }
-static flank at_pace(const ldg_nest *n, int side, int64_t sets, bool timed) {
-  const bool reads = side == LDG_MODEL_READ, singly = reads && sets > PACED_SETS && n->block <= LINE;
-  const int64_t stores = sets > PACED_SETS ? 0 : reads ? stores_read(n->block, sets) : stores_written(n->block, sets), all = lines_of_block(n) * sets;
-  const bool guessed = timed && (reads || trust_of(beyond(n, side, all, false)) == GUESSED);
-  return stores || singly ? (flank){ .sets = all, .stores = (int32_t)stores, .near = !timed, .trust = guessed ? GUESSED : LIKELY } : (flank){ 0 };
+static int64_t slots_written(const ldg_nest *n, int64_t sets) {
+  if (n->block > LINE || sets > PACED_SETS) return 0;
+  return sets == 1 ? pace() + 1 : pace() / 2 + (n->block > QUARTER);
+}
+/* Of so many lines a call is timed, as far as this side tells. Columns have what those calls find best then, which is groups as often. */
+static bool is_long(const ldg_nest *n, int side) { return blocks_of(n) == INT64_MAX || lines_of(n, side) * (double)lines_of_block(n) >= LDG_TRIAL_LEAST / LINE; }
+/* What is read from four sets goes block by block, with nothing between; what is read and drifts only gains where the second cache holds it (see read_sets). */
+static flank at_pace(const ldg_nest *n, int side, int64_t sets, bool drifts) {
+  const bool reads = side == LDG_MODEL_READ, singly = reads && sets > PACED_SETS && n->block <= LINE, whole = is_long(n, side);
+  const int64_t stores = reads ? stores_read(n, sets) : stores_written(n, sets), idle = reads ? 0 : slots_written(n, sets), all = lines_of_block(n) * sets;
+  if ((!stores && !idle && !singly) || (reads && drifts && bytes_of_lines(n, side) > ldg_model_footprint(LDG_MODEL_L2))) return (flank){ 0 };
+  const bool guessed = whole && (reads || n->block <= LINE || trust_of(beyond(n, side, all, drifts)) == GUESSED);
+  return (flank){ .sets = all, .idle = (int32_t)idle, .stores = (int32_t)stores, .is_short = !whole, .trust = guessed ? GUESSED : LIKELY };
 }
 
 static flank flank_of(const ldg_nest *n, int side) {
-  int64_t drift;
-  const int64_t sets = sets_of(without_drift(stride_of(&n->dim[0], side), &drift), 2 * PACED_SETS);
-  const bool timed = are_timed(n, side);
-  if (pace() && sets && (n->block > LINE || !timed)) {
-    if (have_room(n, sets, drift)) return (flank){ 0 };
-    const flank f = at_pace(n, side, sets, timed);
-    if (f.sets) return f;
-  }
+  int64_t drift = 0;
+  const int64_t sets = pace() ? sets_of(without_drift(stride_of(&n->dim[0], side), &drift), 2 * PACED_SETS) : 0;
+  const flank here = sets ? at_pace(n, side, sets, drift != 0) : (flank){ 0 };
+  if (here.sets && drift && n->block <= LITTLE && here.is_short) return (flank){ 0 }; /* they leave their set soon, and seldom cross lines */
+  if (here.sets && (n->block > LINE || here.is_short)) return here;
   if (n->block > LINE) return by_rows(n, side);
   const flank groups = by_groups(n, side);
   flank apart = kept_apart(n, side);
@@ -237,21 +238,23 @@ static flank flank_of(const ldg_nest *n, int side) {
   if (side == LDG_MODEL_READ) return apart.group = groups.group, apart; /* what is read gains more apart */
   if (groups.group && (groups.trust == LIKELY || n->any)) return groups;
   const flank far = far_written(n);
-  return far.sets ? far : groups.group ? groups : apart.sets ? apart : written_by_pages(n);
+  return far.sets ? far : groups.group ? groups : here.sets ? here : apart.sets ? apart : written_by_pages(n);
 }
 
 /* Of lines that lie at one place in their pages a first cache that is found by places in a page holds one for each of its pages; its level in the model is half of what it holds. What
  * is written to as many, and some more, waits for nothing (8 bytes, ns at once, and by stores: 4 KiB apart 12 blocks 3.5 and 37, 17 31 and 49, 24 98 and 64; 2 KiB 24 6 and 40,
- * 33 72 and 54; 1 KiB 48 21 and 48, 64 165 and 65; Zen 5). */
+ * 33 72 and 54; 1 KiB 48 21 and 48, 64 165 and 65; Zen 5). Zen 4 loses by groups up to twice that many of four sets (8 bytes, 1 KiB apart: 48 blocks 75 ns by those, 60 by hand), and of narrow blocks of one set that are read
+ * half as many more (16 bytes, 4 KiB apart: 24 blocks 30 ns at once, 46 by stores). */
 enum { MORE = 5 };
 static int64_t held_blocks(const ldg_nest *n, int side, int64_t sets) {
   const int64_t ways = ldg_max(2 * (int64_t)ldg_model_footprint(LDG_MODEL_L1) / PAGE, WAYS);
-  return (side == LDG_MODEL_WRITE ? ways * sets + MORE : 2 * WAYS * sets + (n->block <= QUARTER && sets == 1 ? WAYS : 0)) / lines_of_block(n);
+  const int64_t read = 2 * WAYS * sets + (pace() && n->block <= QUARTER && sets == 1 ? WAYS : 0), written = pace() && n->block <= LINE && sets == 4 ? 2 * WAYS * sets : ways * sets + MORE;
+  return (side == LDG_MODEL_WRITE ? written : read) / lines_of_block(n);
 }
 /* What is read gains little by slots and groups, if it gains, so nests of fewer lines than a call must have to be timed do not try them (48 blocks 4 KiB apart 41 and 106 ns, 96 183 and 206, 250 520 and 477; Zen 5). */
 static bool are_few(const ldg_nest *n, int side, const flank *f) {
   if (blocks_of(n) <= held_blocks(n, side, f->sets)) return true;
-  return side == LDG_MODEL_READ && !f->near && !are_timed(n, side);
+  return side == LDG_MODEL_READ && !f->is_short && !is_long(n, side);
 }
 /* A side that there is something to be done about. */
 static flank unless_few(const ldg_nest *n, int side, flank f) { return f.sets && are_few(n, side, &f) ? (flank){ 0 } : f; }
@@ -260,7 +263,7 @@ static flank slow_flank(const ldg_nest *n, int side) { return unless_few(n, side
 /* Blocks in a group, of both sides; 0: none is waited for. */
 static int64_t group_of(flank r, flank w) { return r.group && w.group ? ldg_min(r.group, w.group) : r.group + w.group; }
 /* Fewer are no columns that groups would gain by, if what is read has nothing else. */
-static int64_t least_blocks(flank r, flank w) { return r.idle || r.near || w.near ? 0 : 4 * group_of(r, w); }
+static int64_t least_blocks(flank r, flank w) { return r.idle || r.is_short || w.is_short ? 0 : 4 * group_of(r, w); }
 
 /* A guess about what is read does not change what is likely for what is written. False: there is nothing to be done about either side. */
 static bool slow_flanks(const ldg_nest *n, flank *r, flank *w) {
@@ -305,16 +308,16 @@ static int run_other(const ldg_job *j, const char *src, char *dst, int64_t i0, i
 /* Of a column of any length so many blocks are few, for what is written; if that is nothing, for what is read as many as are not timed. */
 static int64_t few_blocks(const ldg_nest *n, flank r, flank w) {
   if (blocks_of(n) < INT64_MAX) return 0;
-  const int64_t few = w.sets ? held_blocks(n, LDG_MODEL_WRITE, w.sets) : ldg_max(held_blocks(n, LDG_MODEL_READ, r.sets), r.near ? 0 : LDG_TRIAL_LEAST / LINE - 1);
+  const int64_t few = w.sets ? held_blocks(n, LDG_MODEL_WRITE, w.sets) : ldg_max(held_blocks(n, LDG_MODEL_READ, r.sets), LDG_TRIAL_LEAST / LINE - 1);
   return ldg_max(few, least_blocks(r, w) - 1);
 }
 
-/* By groups if what is read is by nothing else, else as this machine likes it; the other of both is worth a trial. */
+/* By groups if what is read is by nothing else, and neither side is short, else as this machine likes it; the other of both is worth a trial. */
 void ldg_paced_prepare(ldg_job *j, const ldg_paced_ways *k) {
   flank r, w;
   slow_flanks(&j->nest, &r, &w);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
-  const bool in_groups = group && !r.idle && (r.group || w.groups_first || !sets_by(LDG_MODEL_SETS_APART)), either = group && (r.idle || w.stores);
+  const bool in_groups = group && !r.idle && !r.is_short && !w.is_short && (r.group || w.groups_first || !sets_by(LDG_MODEL_SETS_APART)), either = group && (r.idle || w.stores);
   *(paced *)(void *)j->own = (paced){
     { group, r.idle ? r.idle : w.idle, (int32_t)ldg_max(r.stores, w.stores), r.group != 0, w.group != 0 }, in_groups ? k->groups : k->apart, in_groups ? k->apart : k->groups, k->plain, few_blocks(&j->nest, r, w)
   };
