@@ -218,7 +218,7 @@ START_TEST(columns_by_idle_slots) {
   m.number[LDG_MODEL_MEET] = 2, m.number[LDG_MODEL_SETS] = 4, m.number[LDG_MODEL_SETS_APART] = 8;
   for (int sets = 1; sets <= 8 && ldg_cpu_ticks(); sets *= 2)
     for (int64_t idle = 4; idle <= 9; idle += 5) {
-      m.number[LDG_MODEL_IDLE] = idle, m.number[LDG_MODEL_PACE] = idle == 4 ? 0 : 6, ldg_model_use(&m);
+      m.number[LDG_MODEL_IDLE] = idle, m.number[LDG_MODEL_PACE] = idle == 4 ? 0 : 11, ldg_model_use(&m);
       ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 4096, 4096 / sets, 8 } } } };
       ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, idle_kernel, whole_kernel, late_kernel, NULL });
       bool seen[5] = { false };
@@ -227,7 +227,7 @@ START_TEST(columns_by_idle_slots) {
         if (i == 0) ck_assert_int_eq(ran, 2);
         seen[ran] = true;
       }
-      ck_assert_int_eq(idle_seen, ldg_max(ldg_max(idle / (sets * sets), 1), m.number[LDG_MODEL_PACE] ? (m.number[LDG_MODEL_PACE] + 1) / sets : 0)); /* no fewer than what is nearer has */
+      ck_assert_int_eq(idle_seen, idle == 4 ? ldg_max(4 / (sets * sets), 1) : 12 / sets); /* not fewer than one more than what is nearer has */
       ck_assert(seen[1] == (sets <= 4) && seen[2] && seen[3] && seen[4]);
     }
   ldg_model_use(NULL);
@@ -324,6 +324,8 @@ START_TEST(few_blocks_of_few_sets) {
   ck_assert_int_eq(first_of(rows), 2);
   rows.dim[0] = (ldg_dim){ 1 << 20, 128, 2048 };
   ck_assert_int_eq(first_of(rows), 3); /* from memory */
+  const ldg_nest short_in_loops = { .block = 8, .nd = 2, .dim = { { 20, 4096, 8 }, { 100, 1 << 20, 160 } } };
+  ck_assert_pstr_eq(ldg_paced_why_not(&short_in_loops), NULL);
   const ldg_nest rows_in_loops = { .block = 8, .nd = 2, .dim = { { 100, 4096, 8 }, { 100, 8, 800 } } }, columns_in_loops = { .block = 8, .nd = 2, .dim = { { 100, 4096, 8 }, { 100, 1 << 20, 800 } } };
   ck_assert_pstr_eq(ldg_paced_why_not(&rows_in_loops), "there are few blocks"); /* of which a call has 100 lines */
   ck_assert_pstr_eq(ldg_paced_why_not(&columns_in_loops), NULL);
@@ -361,7 +363,7 @@ START_TEST(few_blocks_at_pace) {
     { WRITTEN, 64, 8, 1024, -1, 0, 0 }, { WRITTEN, 65, 8, 1024, 3, 0, 1 }, { WRITTEN, 100, 8, 4098, -1, 0, 0 }, { WRITTEN, 100, 9, 4098, 0, 5, 2 },
     { WRITTEN, 15, 65, 4096, 9, 0, 2 }, { WRITTEN, 20, 192, 4096, 9, 0, 2 }, { WRITTEN, 20, 256, 4096, 8, 0, 2 }, { WRITTEN, 40, 65, 2048, 4, 0, 2 }, { WRITTEN, 40, 192, 2048, 1, 0, 2 }, { WRITTEN, 40, 256, 2048, -1, 0, 0 },
     { WRITTEN, 200, 128, 4096, 9, 0, 2 }, { WRITTEN, 1 << 18, 192, 2048, 1, 0, 3 }, { WRITTEN, 100, 65, 1024, -1, 0, 0 },
-    { WRITTEN, 200, 8, 4096, 3, 0, 2 }, { WRITTEN, 200, 8, 2048, 3, 0, 1 }, { WRITTEN, 200, 40, 4096, 0, 5, 3 }, { READ, 200, 8, 4096, 0, 0, 1 }, { READ, 200, 8, 2048, 0, 0, 1 }, /* timed */
+    { WRITTEN, 200, 8, 4096, 3, 0, 2 }, { WRITTEN, 200, 8, 2048, 3, 0, 1 }, { WRITTEN, 200, 40, 4096, 0, 5, 3 }, { READ, 200, 8, 4096, 0, 0, 1 }, { READ, 200, 8, 2048, 0, 0, 1 }, { READ, 200, 8, 4097, 0, 0, 3 }, /* timed */
     { WRITTEN, 10000, 128, 4097, 9, 0, 2 }, { READ, 5000, 128, 4097, 5, 0, 3 }, { READ, 10000, 128, 4097, -1, 0, 0 }, /* those that drift reach far, and the last cache holds their lines; but what is read so has to be in the second one */
   };
   ldg_model m = paced_model();
@@ -389,12 +391,20 @@ START_TEST(pace_of_others) {
   ck_assert_int_eq(numbers_of(both).stores, 5); /* whichever that is, */
   both = column_of(READ, 40, 8, 4096), both.dim[0].dst = 4096;
   ck_assert(numbers_of(both).stores == 3 && numbers_of(both).idle == 5); /* and what suits either, */
+  both = column_of(READ, 400, 40, 5120), both.dim[0].dst = 4096;
+  ck_assert_int_eq(numbers_of(both).idle, 5); /* the most slots, too, */
   both = column_of(READ, 110, 8, 4096), both.dim[0].dst = 512; /* by no groups that what is written to eight sets would have */
   ck_assert(first_of(both) == 2 && numbers_of(both).stores == 3);
   both = (ldg_nest){ .block = 8, .nd = 2, .dim = { { 40, 4096, 8 }, { 16, 16, 320 } } };
   ck_assert(first_of(both) == 2 && numbers_of(both).stores == 3);
+  both = (ldg_nest){ .block = 8, .nd = 2, .dim = { { 40, 4096, 2048 }, { 4, 64, 8 } } }; /* read in many lines, which groups may suit as well */
+  bool seen[4] = { false };
+  ldg_job j = { .nest = both };
+  ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, apart_kernel, whole_kernel, NULL, NULL });
+  for (int i = 0; i < OFTEN && ldg_cpu_ticks(); i++) j.run(&j, NULL, NULL, 0, 4), seen[ran] = true;
+  ck_assert(!ldg_cpu_ticks() || (seen[1] && seen[2] && seen[3]));
   both = column_of(WRITTEN, 40, 8, 4096), both.any = true;
-  ck_assert_int_eq(first_of_length(both, 13), 3); /* how many there are the call says: of so many the first cache holds the lines */
+  ck_assert_int_eq(first_of_length(both, 17), 3); /* how many there are the call says: of so many the first cache holds the lines */
   ck_assert_int_eq(first_of_length(both, 18), 2);
   const ldg_nest column = column_of(READ, 100, 8, 4096), huge = column_of(WRITTEN, 3, INT64_MAX, INT64_MIN), row = column_of(WRITTEN, 100, 128, 4096);
   ck_assert_ptr_null(ldg_paced_why_not(&column));
@@ -402,9 +412,10 @@ START_TEST(pace_of_others) {
   ck_assert_int_eq(numbers_of(column).stores, 0);
   for (int i = 0; i < 3; i++) {
     use_pace(&m, (int64_t[]){ 1, INT64_C(1) << 52, INT64_MAX }[i]);
-    ck_assert(i || numbers_of(column).stores == 0); /* block by block */
-    ck_assert(numbers_of(row).stores > 0 && numbers_of(row).stores <= 129);
-    (void)ldg_paced_why_not(&huge);
+    ck_assert_int_eq(numbers_of(column).stores, i ? 63 : 0);
+    ck_assert((ldg_paced_why_not(&column) == NULL) == (i > 0));
+    ck_assert_int_eq(numbers_of(row).stores, i ? 129 : 3);
+    ck_assert_ptr_nonnull(ldg_paced_why_not(&huge));
   }
   ldg_model_use(NULL);
 }

@@ -24,6 +24,7 @@ enum { SETS_MOST = 8, MEET_MOST = 1024, SLOTS_MOST = 64, WAYS = 8 };
 static int64_t sets_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), SETS_MOST); }
 static int64_t meet_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), MEET_MOST); }
 static int64_t slots_by(ldg_model_name name) { return ldg_min(ldg_model_count(name), SLOTS_MOST); }
+static int64_t pace(void) { return slots_by(LDG_MODEL_PACE); }
 
 /* Columns of so many sets gain, of more there are ways enough; by the bytes of a block. What is written by a few bytes a line waits the longest
  * for it, and a line that is written whole may not have to. */
@@ -70,9 +71,9 @@ int64_t ldg_paced_written(int64_t block, int64_t stride) {
 }
 
 /* One side of a column: of so many sets, 0 if of more than matter; blocks in a group, 0 if none waits; between blocks LDG_IDLE so many times, and stores to a
- * near line; whether groups come first nevertheless; whether its lines come from so far that groups lose; whether it is short, and has those stores by what the model knows of the second cache; and what is known of that: likely the best of what is tried, only worth a trial, or better than all else. */
+ * near line; whether groups come first nevertheless; whether its lines come from so far that groups lose; whether it is short, and goes by what the model knows of the second cache; and what is known of that: likely the best of what is tried, only worth a trial, or better than all else. */
 typedef enum trust { LIKELY, GUESSED, KNOWN } trust;
-typedef struct flank { int64_t sets, group; int32_t idle, stores; bool groups_first, far, is_short; trust trust; } flank;
+typedef struct flank { int64_t sets, group; int32_t idle, stores; bool groups_first, far, at_pace; trust trust; } flank;
 
 static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_READ ? d->src : d->dst; }
 static double reach_of(const ldg_nest *n, int side) {
@@ -150,7 +151,7 @@ static flank kept_apart(const ldg_nest *n, int side) {
   const bool is_more = n->block <= LINE && reach_of(n, side) > ldg_model_footprint(LDG_MODEL_L2);
   int64_t drift = 0;
   const int64_t few = is_more ? sets_by(LDG_MODEL_SETS_APART) : 0, sets = side == LDG_MODEL_READ ? read_sets(n, few, &drift) : sets_of(n->dim[0].dst, few);
-  const int64_t idle = sets ? ldg_max(ldg_max(slots_by(LDG_MODEL_IDLE) / (sets * sets), slots_by(LDG_MODEL_PACE) ? (slots_by(LDG_MODEL_PACE) + 1) / sets : 0), 1) : 0;
+  const int64_t idle = sets ? ldg_max(ldg_max(slots_by(LDG_MODEL_IDLE) / (sets * sets), pace() ? (pace() + 1) / sets : 0), 1) : 0;
   const double far = beyond(n, side, sets, drift != 0);
   return (flank){ .sets = sets, .idle = (int32_t)idle, .far = is_far(n, far), .trust = drift ? GUESSED : trust_of(far) };
 }
@@ -200,7 +201,6 @@ static flank by_rows(const ldg_nest *n, int side) {
  * cycle each: stores to a near line where blocks of columns are read, and of rows; slots where those of columns are written, which would wait for more of such stores if their lines came from memory. The model knows how many suit
  * a line that is read from one set; how many suit others was found with that at 4, each where fewer than take the pace are no better than none, or worse: so they are what most places need, and not the best of any (bench/README.md). */
 enum { PACED_SETS = 2, PACED_LINES = 3, LITTLE = 8, QUARTER = 16, HALF = 32 };
-static int64_t pace(void) { return slots_by(LDG_MODEL_PACE); }
 static int64_t stores_read(const ldg_nest *n, int64_t sets) {
   const int64_t lines = lines_of_block(n);
   if (lines > 1) return sets == 1 && lines <= PACED_LINES ? pace() + 1 : 0;
@@ -214,7 +214,7 @@ static int64_t slots_written(const ldg_nest *n, int64_t sets) {
   if (n->block > LINE || sets > PACED_SETS) return 0;
   return sets == 1 ? pace() + 1 : pace() / 2 + (n->block > QUARTER);
 }
-/* Of so many lines a call is timed, as far as this side tells. Columns have what those calls find best then, which is groups as often. */
+/* Of so many lines a call is timed, as far as this side tells. Columns have what those calls find best then, which is groups as often; of those that are written in more than half a line what is here is one of that. */
 static bool is_long(const ldg_nest *n, int side) { return blocks_of(n) == INT64_MAX || lines_of(n, side) * (double)lines_of_block(n) >= LDG_TRIAL_LEAST / LINE; }
 /* What is read from four sets goes block by block, with nothing between; what is read and drifts only gains where the second cache holds it (see read_sets). */
 static flank at_pace(const ldg_nest *n, int side, int64_t sets, bool drifts) {
@@ -222,15 +222,15 @@ static flank at_pace(const ldg_nest *n, int side, int64_t sets, bool drifts) {
   const int64_t stores = reads ? stores_read(n, sets) : stores_written(n, sets), idle = reads ? 0 : slots_written(n, sets), all = lines_of_block(n) * sets;
   if ((!stores && !idle && !singly) || (reads && drifts && bytes_of_lines(n, side) > ldg_model_footprint(LDG_MODEL_L2))) return (flank){ 0 };
   const bool guessed = whole && (reads || n->block <= LINE || trust_of(beyond(n, side, all, drifts)) == GUESSED);
-  return (flank){ .sets = all, .idle = (int32_t)idle, .stores = (int32_t)stores, .is_short = !whole, .trust = guessed ? GUESSED : LIKELY };
+  return (flank){ .sets = all, .idle = (int32_t)idle, .stores = (int32_t)stores, .at_pace = !whole, .trust = guessed ? GUESSED : LIKELY };
 }
 
 static flank flank_of(const ldg_nest *n, int side) {
   int64_t drift = 0;
   const int64_t sets = pace() ? sets_of(without_drift(stride_of(&n->dim[0], side), &drift), 2 * PACED_SETS) : 0;
   const flank here = sets ? at_pace(n, side, sets, drift != 0) : (flank){ 0 };
-  if (here.sets && drift && n->block <= LITTLE && here.is_short) return (flank){ 0 }; /* they leave their set soon, and seldom cross lines */
-  if (here.sets && (n->block > LINE || here.is_short)) return here;
+  if (here.sets && drift && n->block <= LITTLE && here.at_pace) return (flank){ 0 }; /* they leave their set soon, and seldom cross lines */
+  if (here.sets && (n->block > LINE || here.at_pace)) return here;
   if (n->block > LINE) return by_rows(n, side);
   const flank groups = by_groups(n, side);
   flank apart = kept_apart(n, side);
@@ -254,7 +254,7 @@ static int64_t held_blocks(const ldg_nest *n, int side, int64_t sets) {
 /* What is read gains little by slots and groups, if it gains, so nests of fewer lines than a call must have to be timed do not try them (48 blocks 4 KiB apart 41 and 106 ns, 96 183 and 206, 250 520 and 477; Zen 5). */
 static bool are_few(const ldg_nest *n, int side, const flank *f) {
   if (blocks_of(n) <= held_blocks(n, side, f->sets)) return true;
-  return side == LDG_MODEL_READ && !f->is_short && !is_long(n, side);
+  return side == LDG_MODEL_READ && !f->at_pace && !is_long(n, side);
 }
 /* A side that there is something to be done about. */
 static flank unless_few(const ldg_nest *n, int side, flank f) { return f.sets && are_few(n, side, &f) ? (flank){ 0 } : f; }
@@ -263,7 +263,7 @@ static flank slow_flank(const ldg_nest *n, int side) { return unless_few(n, side
 /* Blocks in a group, of both sides; 0: none is waited for. */
 static int64_t group_of(flank r, flank w) { return r.group && w.group ? ldg_min(r.group, w.group) : r.group + w.group; }
 /* Fewer are no columns that groups would gain by, if what is read has nothing else. */
-static int64_t least_blocks(flank r, flank w) { return r.idle || r.is_short || w.is_short ? 0 : 4 * group_of(r, w); }
+static int64_t least_blocks(flank r, flank w) { return r.idle || r.at_pace || w.at_pace ? 0 : 4 * group_of(r, w); }
 
 /* A guess about what is read does not change what is likely for what is written. False: there is nothing to be done about either side. */
 static bool slow_flanks(const ldg_nest *n, flank *r, flank *w) {
@@ -312,14 +312,15 @@ static int64_t few_blocks(const ldg_nest *n, flank r, flank w) {
   return ldg_max(few, least_blocks(r, w) - 1);
 }
 
-/* By groups if what is read is by nothing else, and neither side is short, else as this machine likes it; the other of both is worth a trial. */
+/* By groups if what is read is by nothing else, and neither side goes at the pace of the second cache, else as this machine likes it; the other of both is worth a trial. */
 void ldg_paced_prepare(ldg_job *j, const ldg_paced_ways *k) {
   flank r, w;
   slow_flanks(&j->nest, &r, &w);
   const int64_t group = group_of(r, w); /* none, perhaps: the model may be another one by now than it was when this was chosen */
-  const bool in_groups = group && !r.idle && !r.is_short && !w.is_short && (r.group || w.groups_first || !sets_by(LDG_MODEL_SETS_APART)), either = group && (r.idle || w.stores);
+  const bool in_groups = group && !r.idle && !r.at_pace && !w.at_pace && (r.group || w.groups_first || !sets_by(LDG_MODEL_SETS_APART)), either = group && (r.idle || w.stores || (pace() && w.idle));
+  const int32_t idle = pace() ? (int32_t)ldg_max(r.idle, w.idle) : r.idle ? r.idle : w.idle;
   *(paced *)(void *)j->own = (paced){
-    { group, r.idle ? r.idle : w.idle, (int32_t)ldg_max(r.stores, w.stores), r.group != 0, w.group != 0 }, in_groups ? k->groups : k->apart, in_groups ? k->apart : k->groups, k->plain, few_blocks(&j->nest, r, w)
+    { group, idle, (int32_t)ldg_max(r.stores, w.stores), r.group != 0, w.group != 0 }, in_groups ? k->groups : k->apart, in_groups ? k->apart : k->groups, k->plain, few_blocks(&j->nest, r, w)
   };
   ldg_run *ways[LDG_TRIAL_WAYS] = { k->plain, run };
   int n = 2;
