@@ -236,6 +236,14 @@ def test_command_line(bench, lbench):
         check("Traceback" not in error and pathlib.Path(script).name in error, f"{script} --help: {error}")
 
 
+def test_layouts_by_seed(bench, lbench, tmp):
+    """Suites that are not committed: some problems of each move as the definition says, by type and by loop."""
+    for option, suite, some in (("--random", "random", "_7$"), ("--columns", "columns", "_[0-9]$")):
+        run(sys.executable, bench.parent / "tools/make_suites.py", option, 1, tmp)
+        out = run(lbench, "verify", "--quick", tmp / f"{suite}.suite", "--filter", some).stdout
+        check(re.search(r"verify: ([1-9][0-9]*) ok, 0 wrong, ", out), f"{option}: {out}")
+
+
 def main():
     bench, lbench = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     os.chdir(bench.parent)
@@ -251,6 +259,7 @@ def main():
             test_calls(lbench)
             test_cold(bench, lbench, pathlib.Path(tmp))
             test_copy(lbench, pathlib.Path(tmp))
+            test_layouts_by_seed(bench, lbench, pathlib.Path(tmp))
             test_made_up_peers(lbench, pathlib.Path(tmp))
             test_turns(lbench, pathlib.Path(tmp))
     print(f"{checks} checks")

@@ -218,11 +218,11 @@ static int64_t slots_written(const ldg_nest *n, int64_t sets) {
 static bool is_long(const ldg_nest *n, int side) { return blocks_of(n) == INT64_MAX || lines_of(n, side) * (double)lines_of_block(n) >= LDG_TRIAL_LEAST / LINE; }
 /* What is read from four sets goes block by block, with nothing between; what is read and drifts only gains where the second cache holds it (see read_sets). */
 static flank at_pace(const ldg_nest *n, int side, int64_t sets, bool drifts) {
-  const bool reads = side == LDG_MODEL_READ, singly = reads && sets > PACED_SETS && n->block <= LINE, whole = is_long(n, side);
+  const bool reads = side == LDG_MODEL_READ, singly = reads && sets > PACED_SETS && n->block <= LINE, timed = is_long(n, side);
   const int64_t stores = reads ? stores_read(n, sets) : stores_written(n, sets), idle = reads ? 0 : slots_written(n, sets), all = lines_of_block(n) * sets;
   if ((!stores && !idle && !singly) || (reads && drifts && bytes_of_lines(n, side) > ldg_model_footprint(LDG_MODEL_L2))) return (flank){ 0 };
-  const bool guessed = whole && (reads || n->block <= LINE || trust_of(beyond(n, side, all, drifts)) == GUESSED);
-  return (flank){ .sets = all, .idle = (int32_t)idle, .stores = (int32_t)stores, .at_pace = !whole, .trust = guessed ? GUESSED : LIKELY };
+  const bool guessed = timed && (reads || n->block <= LINE || trust_of(beyond(n, side, all, drifts)) == GUESSED);
+  return (flank){ .sets = all, .idle = (int32_t)idle, .stores = (int32_t)stores, .at_pace = !timed, .trust = guessed ? GUESSED : LIKELY };
 }
 
 static flank flank_of(const ldg_nest *n, int side) {
