@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops] --out F.c`,
-`gen.py --ops --out F.c`, `gen.py --device-ops --out F.h`.
+`gen.py --ops --out F.c`, `gen.py --fields --out F.c`, `gen.py --device-ops --out F.h`.
 
 Generated files hold no logic: each row defines its parameters and includes a kernel body from this folder.
 """
 import argparse
+import itertools
 import pathlib
 
-from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, HIP_ARCHES, ISAS, JOINS, LANES, OP_ISAS, OPS, PACED,
+from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, FIELD_MOST, FIELD_WORDS, HIP_ARCHES, ISAS, JOINS, LANES, OP_ISAS, OPS, PACED,
                    SHUFFLES, TRANSPOSES, WIDE, WINDOWS)
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -93,6 +94,18 @@ def op_source(isa):
     return out + f"const ldg_ops ldg_ops_{isa} = {{ \"{isa}\", {{\n{rows}  }} }};\n"
 
 
+def field_source():
+    """A kernel for each choice of words, the longest first, and their table."""
+    choices = sorted(c for n in range(1, FIELD_MOST + 1) for c in itertools.combinations_with_replacement(FIELD_WORDS, n))
+    out, table = '#include "kernels.h"\n#include "fields.h"\n', ""
+    for words in choices:
+        name = "_".join(map(str, words))
+        rest = " ".join(f"F({k}, {w})" for k, w in enumerate(words) if k)
+        out += row("fields.inc", None, NAME=name, FIRST=words[0], **{"WORDS(F)": rest})
+        table += f"  {{ {{ {', '.join(map(str, words))} }}, ldg_k_fields_{name} }},\n"
+    return out + f"const ldg_field_kernel ldg_field_kernels[] = {{\n{table}}};\nconst size_t ldg_field_kernel_count = {len(choices)};\n"
+
+
 def device_ops():
     """A case for each op and carrier that devices have; elements of one carrier share it."""
     cases = {}
@@ -114,6 +127,7 @@ def main():
     p.add_argument("--header", action="store_true")
     p.add_argument("--isa", choices=ISAS)
     p.add_argument("--ops", action="store_true", help="the reductions instead of the movers")
+    p.add_argument("--fields", action="store_true", help="those of items of a few fields")
     p.add_argument("--levels", type=lambda s: s.split(","), default=["base"], help="the levels that are built, worst first")
     p.add_argument("--device-ops", action="store_true", help="the reductions of devices")
     p.add_argument("--say-arches", choices=["cuda", "hip"], help="the compiler's options, for the build")
@@ -130,6 +144,8 @@ def main():
         p.error("--out is needed")
     if a.device_ops:
         return pathlib.Path(a.out).write_text(STAMP.format(args="--device-ops") + device_ops())
+    if a.fields:
+        return pathlib.Path(a.out).write_text(STAMP.format(args="--fields") + field_source())
     if a.header == bool(a.isa or a.ops):
         p.error("say either --header or --isa or --ops")
     text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] * bool(a.isa) + ["--ops"] * a.ops))

@@ -4,6 +4,7 @@
 #include "ahead.h"
 #include "base_cpu.h"
 #include "cost.h"
+#include "fields.h"
 #include "paced.h"
 #include "shuffle.h"
 #include "swept.h"
@@ -279,14 +280,8 @@ static ldg_run *asking_too(ldg_job *j) {
   ldg_ahead_settle(j);
   return asking_kernel(&j->nest);
 }
-static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
-  prepare_blocks(j, kernel);
-  if (j->nest.once) return;
-  ldg_run *late = are_many(&j->nest) ? late_kernel(&j->nest) : NULL;
-  if (j->run == long_run) {
-    try_long(j, kernel, late);
-    return;
-  }
+/* And blocks of which lines are many: one by one, with late addresses, asked for, or swept first. */
+static void try_others(ldg_job *j, ldg_run *late) {
   ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *asking = asking_too(j), *swept = ldg_swept_way(j, j->run);
   int n = 1;
   if (late) ways[n++] = late;
@@ -294,8 +289,19 @@ static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) 
   if (swept) ways[n++] = swept;
   ldg_trial_prepare(j, ways, n, 0, ldg_trial_lines(&j->nest));
 }
+static ldg_run *late_if_many(const ldg_nest *n) { return are_many(n) ? late_kernel(n) : NULL; }
+static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
+  prepare_blocks(j, kernel);
+  if (j->nest.once) return;
+  if (j->run == long_run) try_long(j, kernel, late_if_many(&j->nest));
+  else try_others(j, late_if_many(&j->nest));
+}
 static void block_plainly(ldg_job *j) { prepare_blocks(j, block_kernel); }
 static void block_prepare(ldg_job *j) { try_blocks(j, block_kernel); }
+static void fields_prepare(ldg_job *j) {
+  ldg_fields_prepare(j);
+  if (!j->nest.at && !j->nest.once) try_others(j, late_if_many(&j->nest));
+}
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
   if (n->nd > 1) return "loops around a list";
@@ -325,7 +331,7 @@ static void ahead_prepare(ldg_job *j) {
 static void paced_prepare(ldg_job *j) {
   const int row = block_row(j->nest.block);
   const ldg_block_kernels *k = &ldg_host_kernels()->block[row];
-  ldg_paced_prepare(j, &(ldg_paced_ways){ k->groups, k->apart, block_kernel(&j->nest, row), are_many(&j->nest) ? late_kernel(&j->nest) : NULL, asking_too(j) });
+  ldg_paced_prepare(j, &(ldg_paced_ways){ k->groups, k->apart, block_kernel(&j->nest, row), late_if_many(&j->nest), asking_too(j) });
 }
 
 static const char *varlist_why_not(const ldg_nest *n) {
@@ -475,6 +481,7 @@ static const ldg_strategy table[] = {
   { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches; blocks under masks ask for their lines", late_why_not, plain_cost, late_prepare, late_share },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL },
   { "swept", "the same, its lines read from end to end first: where blocks share them and come from memory, as a way of a trial", ldg_swept_why_not, plain_cost, swept_prepare, late_share },
+  { "fields", "item by item, in words of up to 16 bytes at places that stay in registers", ldg_fields_why_not, ldg_fields_cost, fields_prepare, NULL },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare, NULL },
   { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare, NULL },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, plain_cost, varlist_prepare, NULL },

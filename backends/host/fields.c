@@ -1,0 +1,168 @@
+/* Items of a few fields each, as structs have them, and rows of a few blocks. Field by field each line would be come back to for each of its fields, and a call take as long as some items; row by row to find out how
+ * many blocks are left takes as long as to move them. So they are moved item by item, in words of up to 16 bytes, six of which have a kernel for their lengths; of more there are groups, which take turns over
+ * tiles that the first cache holds. */
+#include "fields.h"
+#include "kernels.h"
+
+#include "base_model.h"
+#include "cost.h"
+#include "paced.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = GROUPS_MOST * LDG_FIELD_WORDS, TILE = 16 << 10 /* bytes, on both sides */ };
+
+/* ---- words ---- */
+
+typedef struct run { int64_t src, dst, len; } run;
+typedef struct word { int32_t src, dst; int len; } word;
+typedef struct cut { word w[WORDS_MOST]; int n; int64_t moved, touched; } cut; /* bytes of an item: of its fields, and of their lines on the side that has gaps */
+
+static bool add_word(cut *c, const run *r, int64_t at, int len) {
+  if (c->n == WORDS_MOST) return false;
+  c->w[c->n++] = (word){ (int32_t)(r->src + at), (int32_t)(r->dst + at), len };
+  return true;
+}
+static int power_below(int64_t len) { return len >= WORD_MOST ? WORD_MOST : 1 << (63 - __builtin_clzll((uint64_t)len)); }
+/* The last word ends where the run does; it may overlap the one before: both move the same there. */
+static bool cut_run(cut *c, const run *r) {
+  if (r->len > RUN_MOST || llabs(r->src) > INT32_MAX / 2 || llabs(r->dst) > INT32_MAX / 2) return false;
+  for (int64_t at = 0; at < r->len;) {
+    const int64_t left = r->len - at;
+    const int less = power_below(left), more = less == left || less == WORD_MOST ? less : 2 * less;
+    const bool ends = more >= left && more <= r->len;
+    if (!add_word(c, r, ends ? r->len - more : at, ends ? more : less)) return false;
+    at += ends ? left : less;
+  }
+  return true;
+}
+
+/* Entry i of the innermost dim. */
+static run entry_of(const ldg_nest *n, int64_t i) {
+  const ldg_dim d = n->dim[0];
+  if (!n->at) return (run){ i * d.src, i * d.dst, n->block };
+  const bool from = n->list == LDG_LIST_SRC;
+  const int64_t len = n->psum ? n->psum[i + 1] - n->psum[i] : n->block, other = n->psum ? n->psum[i] : i * (from ? d.dst : d.src);
+  return (run){ from ? n->at[i] : other, from ? other : n->at[i], len };
+}
+static bool has_gaps(const ldg_nest *n, int side) { return n->at ? (n->list == LDG_LIST_SRC) == (side == LDG_MODEL_READ) : (side == LDG_MODEL_READ ? n->dim[0].src : n->dim[0].dst) != n->block; }
+
+/* Entries that touch on both sides are one run. */
+static bool cut_item(const ldg_nest *n, cut *c) {
+  const bool reads = has_gaps(n, LDG_MODEL_READ);
+  run r = { 0, 0, 0 };
+  c->n = 0, c->moved = c->touched = 0;
+  for (int64_t i = 0; i < n->dim[0].n; i++) {
+    const run next = entry_of(n, i);
+    const int64_t gap = reads ? next.src - r.src - r.len : next.dst - r.dst - r.len;
+    if (next.len == 0) continue;
+    c->moved += next.len, c->touched += next.len + (r.len && gap >= 0 && gap < LINE ? gap : LINE - 1);
+    if (r.len && r.src + r.len == next.src && r.dst + r.len == next.dst) r.len += next.len;
+    else if (!cut_run(c, &r)) return false;
+    else r = next;
+  }
+  return cut_run(c, &r) && c->n > 0;
+}
+
+/* ---- which items ---- */
+
+/* Lines of few sets of the first cache come and go at a pace of their own on some processors, and slower where the processor is ahead of that: of two sets, or if they are
+ * written two for each line of an item (60 rows of two blocks of 4 bytes, 100 apart: 2 KiB apart packed 75 ns block by block, 140 so, 1 KiB apart unpacked 86 and 141, packed 84 and 52; Zen 4). */
+enum { FEW_SETS = 2 };
+static bool meet(const ldg_nest *n, int64_t touched) {
+  const ldg_dim d = n->dim[1];
+  const int64_t lines = touched > 2 * LINE - 1 ? 2 : 1;
+  if (ldg_model_count(LDG_MODEL_PACE) == 0) return false;
+  return (d.src && ldg_paced_sets(d.src) <= FEW_SETS) || (d.dst && ldg_paced_sets(d.dst) <= (has_gaps(n, LDG_MODEL_WRITE) ? FEW_SETS * lines : FEW_SETS));
+}
+
+const char *ldg_fields_why_not(const ldg_nest *n) {
+  cut c;
+  if (n->nd < 2) return "no loop around fields";
+  if (n->at2) return "both sides are listed";
+  if (n->ordered) return "destination bytes may coincide, so stream order must be kept";
+  if (!n->at && (n->dim[0].n > LDG_FIELD_WORDS || n->block > WORD_MOST)) return "more than 6 blocks, or of more than 16 bytes";
+  if (!cut_item(n, &c)) return "more than 18 words of 16 bytes, or a field of more than 64";
+  if (n->at) return NULL;
+  if (c.n > LDG_FIELD_WORDS) return "blocks of more than 6 words";
+  return meet(n, c.touched) ? "its lines meet in few sets of the cache, and this machine minds" : NULL;
+}
+
+/* Words are stored one by one; lines that the first cache does not hold take as long as a memcpy that touches as many, if that is longer. Items may share lines. */
+double ldg_fields_cost(const ldg_nest *n) {
+  cut c;
+  double items = 1;
+  cut_item(n, &c);
+  for (int k = 1; k < n->nd; k++) items *= (double)n->dim[k].n;
+  const double apart = fabs((double)(has_gaps(n, LDG_MODEL_READ) ? n->dim[1].src : n->dim[1].dst)), touched = (double)c.touched;
+  const double bytes = items * ((apart < touched ? apart : touched) + (double)c.moved), words = (double)c.n * items * ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, WORD_MOST / 2, 0);
+  const double lines = bytes > ldg_model_footprint(LDG_MODEL_L1) ? ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes / 2 : (int64_t)1 << 62) : 0;
+  return ldg_model_ns(LDG_MODEL_CALL) + (words > lines ? words : lines);
+}
+
+/* ---- kernels ---- */
+
+typedef struct group { ldg_field_run *run; int32_t at[2 * LDG_FIELD_WORDS]; } group;
+typedef struct fields { group first; int64_t tile; int more; group other[GROUPS_MOST - 1]; } fields;
+_Static_assert(sizeof(group) <= LDG_ASKED_AT && sizeof(fields) <= sizeof ((ldg_job *)NULL)->own, "what fields go by fits into a job");
+static const fields *fields_of(const ldg_job *j) { return (const fields *)(const void *)j->own; }
+
+static int by_words(const void *a, const void *b) { return memcmp(((const ldg_field_kernel *)a)->word, ((const ldg_field_kernel *)b)->word, LDG_FIELD_WORDS); }
+static ldg_field_run *kernel_of(const word *w, int n) {
+  ldg_field_kernel like = { { 0 }, NULL };
+  for (int i = 0; i < n; i++) like.word[i] = (unsigned char)w[i].len;
+  return ((const ldg_field_kernel *)bsearch(&like, ldg_field_kernels, ldg_field_kernel_count, sizeof like, by_words))->run;
+}
+static void sort_words(word *w, int n) {
+  for (int i = 1; i < n; i++)
+    for (int k = i; k > 0 && w[k].len > w[k - 1].len; k--) {
+      const word swap = w[k];
+      w[k] = w[k - 1], w[k - 1] = swap;
+    }
+}
+static void fill(group *g, word *w, int n) {
+  sort_words(w, n);
+  *g = (group){ kernel_of(w, n), { 0 } };
+  for (int i = 0; i < n; i++) g->at[2 * i] = w[i].src, g->at[2 * i + 1] = w[i].dst;
+}
+
+static void run_item(const group *g, const ldg_dim *d, const char *src, char *dst, int64_t n) { g->run(src, dst, n, d->src, d->dst, g->at); }
+static void run_tiles(const fields *f, const ldg_dim *d, const char *src, char *dst, int64_t n) {
+  for (int64_t some; n > 0; n -= some, src += some * d->src, dst += some * d->dst) {
+    some = ldg_min(n, f->tile);
+    run_item(&f->first, d, src, dst, some);
+    for (int k = 0; k < f->more; k++) run_item(&f->other[k], d, src, dst, some);
+  }
+}
+static void loops(const ldg_job *j, int k, const char *src, char *dst, int64_t n) {
+  const ldg_dim *d = &j->nest.dim[k];
+  if (k > 1)
+    for (int64_t i = 0; i < n; i++) loops(j, k - 1, src + i * d->src, dst + i * d->dst, d[-1].n);
+  else if (j->nest.at) run_tiles(fields_of(j), d, src, dst, n);
+  else run_item(&fields_of(j)->first, d, src, dst, n);
+}
+static int run_loops(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  loops(j, j->nest.nd - 1, src, dst, n);
+  (void)i0;
+  return LADING_OK;
+}
+static int run_items(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  run_item(&fields_of(j)->first, &j->nest.dim[1], src, dst, n);
+  (void)i0;
+  return LADING_OK;
+}
+
+/* As many words in each group, or one more in some. */
+void ldg_fields_prepare(ldg_job *j) {
+  fields *f = (fields *)(void *)j->own;
+  cut c;
+  cut_item(&j->nest, &c);
+  const int groups = (c.n + LDG_FIELD_WORDS - 1) / LDG_FIELD_WORDS, nd = j->nest.nd;
+  for (int k = 0; k < groups; k++) {
+    const int from = k * c.n / groups, to = (k + 1) * c.n / groups;
+    fill(k ? &f->other[k - 1] : &f->first, c.w + from, to - from);
+  }
+  j->run = groups == 1 && nd == 2 ? run_items : run_loops;
+  if (j->nest.at) f->tile = ldg_max(TILE / (2 * c.touched), 8), f->more = groups - 1;
+}

@@ -1,0 +1,21 @@
+/* fields: items of a few fields each, moved item by item. */
+#ifndef LDG_HOST_FIELDS_H
+#define LDG_HOST_FIELDS_H
+
+#include "../backend.h"
+
+enum { LDG_FIELD_WORDS = 6 }; /* that a kernel moves of an item, at most */
+/* n items, ss and ds bytes apart: words whose lengths the kernel knows, at[2 * k] and at[2 * k + 1] bytes behind the places of their item. */
+typedef void ldg_field_run(const char *restrict src, char *restrict dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at);
+/* The lengths of its words, the longest first, 0 where there are fewer; in the order of memcmp. */
+typedef struct ldg_field_kernel { unsigned char word[LDG_FIELD_WORDS]; ldg_field_run *run; } ldg_field_kernel;
+extern const ldg_field_kernel ldg_field_kernels[];
+extern const size_t ldg_field_kernel_count;
+
+/* In words why not; else NULL. */
+const char *ldg_fields_why_not(const ldg_nest *n);
+double ldg_fields_cost(const ldg_nest *n);
+/* Of what is not listed job->own has room from LDG_ASKED_AT on. */
+void ldg_fields_prepare(ldg_job *j);
+
+#endif

@@ -1,0 +1,193 @@
+/* fields: items of a few fields, and rows of a few blocks, that are moved item by item: what is moved, which items, what it is said to cost. */
+#include "random_types.h"
+#include "api.h"
+#include "base_model.h"
+#include "plan.h"
+#include "../backends/host/fields.h"
+
+enum { ROOM = 1 << 20, ENTRIES = 20 };
+
+static const ldg_strategy *fields(void) { return strategy_named("fields"); }
+
+static ldg_model model; /* it is not copied */
+static void use(int64_t pace) {
+  model = ldg_model_builtin();
+  model.number[LDG_MODEL_PACE] = pace;
+  ldg_model_use(&model);
+}
+
+/* ---- by hand ---- */
+
+typedef struct list { int64_t at[ENTRIES], psum[ENTRIES + 1]; } list;
+
+static void move_entry(const ldg_nest *n, int64_t i, const char *s, char *d) {
+  const ldg_dim *x = &n->dim[0];
+  const bool from = n->list == LDG_LIST_SRC;
+  const int64_t len = n->psum ? n->psum[i + 1] - n->psum[i] : n->block, other = n->psum ? n->psum[i] : i * (from ? x->dst : x->src);
+  if (n->at) memcpy(d + (from ? other : n->at[i]), s + (from ? n->at[i] : other), (size_t)len);
+  else memcpy(d + i * x->dst, s + i * x->src, (size_t)len);
+}
+static void move_plainly(const ldg_nest *n, int k, const char *s, char *d, int64_t some) {
+  for (int64_t i = 0; i < some; i++)
+    if (k) move_plainly(n, k - 1, s + i * n->dim[k].src, d + i * n->dim[k].dst, n->dim[k - 1].n);
+    else move_entry(n, i, s, d);
+}
+
+/* Strides of all loops but the first one, each of which leaves room for what is inside of it; backwards as often. */
+static void set_outer(ldg_nest *n, int side, int64_t span, rng *r) {
+  for (int k = 1; k < n->nd; k++) {
+    const int64_t stride = (span + rng_in(r, 0, 40)) * (rng_in(r, 0, 1) ? 1 : -1);
+    *(side ? &n->dim[k].dst : &n->dim[k].src) = stride;
+    span += (n->dim[k].n - 1) * (stride < 0 ? -stride : stride);
+  }
+  ck_assert_int_lt(span, ROOM / 2 - 100);
+}
+static int64_t set_inner(ldg_nest *n, int side, bool dense, rng *r) {
+  const int64_t stride = dense ? n->block : n->block + rng_in(r, 1, 100);
+  *(side ? &n->dim[0].dst : &n->dim[0].src) = stride;
+  return (n->dim[0].n - 1) * stride + n->block;
+}
+/* Fields with gaps of up to `gap` bytes, now and then none; in any order where `mixed`. Bytes from the first one to the last. */
+static int64_t set_list(ldg_nest *n, list *l, bool lengths, int64_t gap, bool mixed, rng *r) {
+  int64_t at = 0;
+  for (int64_t i = 0; i < n->dim[0].n; i++) {
+    const int64_t len = lengths ? rng_in(r, 1, rng_in(r, 0, 1) ? 16 : 64) : n->block;
+    l->at[i] = at += rng_in(r, 0, 2) ? rng_in(r, 0, gap) : 0, at += len;
+    l->psum[i + 1] = l->psum[i] + len;
+  }
+  for (int64_t i = 1; mixed && !lengths && i < n->dim[0].n; i++) {
+    const int64_t other = rng_in(r, 0, i), swap = l->at[i];
+    l->at[i] = l->at[other], l->at[other] = swap;
+  }
+  n->at = l->at, n->psum = lengths ? l->psum : NULL;
+  return at;
+}
+
+typedef struct arena { char *from, *to, *expected; } arena;
+static void check_run(const ldg_nest *n, const arena *a, rng *r) {
+  ldg_job j = { .nest = *n };
+  const ldg_dim *outer = &n->dim[n->nd - 1];
+  fields()->prepare(&j);
+  for (int turn = 0; turn < 3; turn++) {
+    const int64_t i0 = turn ? rng_in(r, 0, outer->n - 1) : 0, some = turn ? rng_in(r, 0, outer->n - i0) : outer->n;
+    const int64_t s = ROOM / 2 + rng_in(r, 0, 64) + i0 * outer->src, d = ROOM / 2 + rng_in(r, 0, 64) + i0 * outer->dst;
+    memset(a->to, 7, ROOM), memset(a->expected, 7, ROOM);
+    move_plainly(n, n->nd - 1, a->from + s, a->expected + d, some);
+    ck_assert_int_eq(j.run(&j, a->from + s, a->to + d, i0, some), LADING_OK);
+    ck_assert_msg(!memcmp(a->to, a->expected, ROOM), "%d of %d bytes, %d dims, %s", (int)n->dim[0].n, (int)n->block, n->nd, n->at ? n->psum ? "lengths" : "listed" : "strided");
+  }
+}
+
+/* Rows of a few blocks, packed, unpacked, and from one strided side to another; lists of either side, with lengths and without, of one kernel and of some. Exactly the bytes of the fields. */
+START_TEST(what_is_moved) {
+  rng r = rng_of(45);
+  const arena a = { malloc(ROOM), malloc(ROOM), malloc(ROOM) };
+  int able[3] = { 0 };
+  use(0);
+  for (int64_t k = 0; k < ROOM; k++) a.from[k] = (char)rng_in(&r, 0, 255);
+  for (int i = 0; i < 1500; i++) {
+    const int kind = i % 3; /* strided, listed, with lengths */
+    list l = { { 0 }, { 0 } };
+    ldg_nest n = { .block = kind == 2 ? 1 : rng_in(&r, 1, kind ? 20 : 16), .nd = (int)rng_in(&r, 2, 3), .once = true, .list = i % 2 ? LDG_LIST_SRC : LDG_LIST_DST };
+    for (int k = 0; k < n.nd; k++) n.dim[k] = (ldg_dim){ k ? rng_in(&r, 1, n.nd == 2 ? 60 : 9) : kind ? rng_in(&r, 1, ENTRIES) : rng_in(&r, 1, 6), 0, 0 };
+    if (!kind) set_outer(&n, 0, set_inner(&n, 0, i % 9 < 3, &r), &r), set_outer(&n, 1, set_inner(&n, 1, i % 9 > 5, &r), &r);
+    else {
+      const int64_t span = set_list(&n, &l, kind == 2, rng_in(&r, 1, 150), i % 5 == 0, &r);
+      const int side = n.list == LDG_LIST_DST, other = !side;
+      *(other ? &n.dim[0].dst : &n.dim[0].src) = n.block;
+      set_outer(&n, side, span, &r), set_outer(&n, other, kind == 2 ? l.psum[n.dim[0].n] : n.dim[0].n * n.block, &r);
+    }
+    if (fields()->why_not(&n)) continue;
+    able[kind]++, check_run(&n, &a, &r);
+  }
+  ck_assert_int_eq(able[0] > 300 && able[1] > 250 && able[2] > 80, true);
+  free(a.from), free(a.to), free(a.expected);
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* Every choice of lengths has its kernel, where bsearch finds it. */
+START_TEST(kernels_are_in_order) {
+  for (size_t i = 1; i < ldg_field_kernel_count; i++) ck_assert_int_lt(memcmp(ldg_field_kernels[i - 1].word, ldg_field_kernels[i].word, LDG_FIELD_WORDS), 0);
+  int64_t choices = 0;
+  for (int words = 1, of = 5; words <= LDG_FIELD_WORDS; words++) { /* of five lengths: (words + 4) over 4 */
+    int64_t c = 1;
+    for (int k = 1; k < of; k++) c = c * (words + k) / k;
+    choices += c;
+  }
+  ck_assert_int_eq((int64_t)ldg_field_kernel_count, choices);
+}
+END_TEST
+
+/* Through the library, as structs: ranges that begin and end within items and fields, and all other strategies beside it. */
+START_TEST(structs) {
+  rng r = rng_of(46);
+  int planned = 0;
+  for (int i = 0; i < 60; i++) {
+    const int64_t n = rng_in(&r, 2, 8);
+    int64_t lens[8], at[8], end = rng_in(&r, 0, 9);
+    for (int64_t k = 0; k < n; k++) lens[k] = rng_in(&r, 1, k % 2 ? 9 : 30), at[k] = end += rng_in(&r, 0, 3) ? rng_in(&r, 1, 90) : 0, end += lens[k];
+    sample *s = s_resized(s_hindexed(n, lens, at, s_elem(LADING_BYTE)), 0, end + rng_in(&r, 0, 70));
+    const ldg_plan *p;
+    ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
+    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) planned += !strcmp(p->many.job[dir].name, "fields");
+    check_strategies(s, rng_in(&r, 2, 40), &r);
+    sample_free(s);
+  }
+  ck_assert_int_gt(planned, 40);
+}
+END_TEST
+
+/* ---- which, and for how much ---- */
+
+static const char *why(int64_t block, int64_t blocks, int64_t apart, int64_t read, int64_t written) {
+  const ldg_nest n = { .block = block, .nd = 2, .dim = { { blocks, apart, apart }, { 100, read, written } } };
+  return fields()->why_not(&n);
+}
+
+/* Where items are of few sets, processors that have a pace for those are slower so: of two sets, and of four where items are written two lines each. */
+START_TEST(which_items) {
+  static const struct { int64_t read, written, apart, pace; bool able; } rows[] = {
+    { 1000, 16, 100, 4, true },   { 2048, 16, 100, 4, false }, { 4096, 16, 100, 4, false },  { 1024, 16, 100, 4, true },  { -2048, 16, 100, 4, false },
+    { 16, 1000, 100, 4, true },   { 16, 2048, 20, 4, false },  { 16, 1024, 20, 4, true },    { 16, 1024, 100, 4, false }, { 16, -1024, 100, 4, false },
+    { 2048, 16, 100, 0, true },   { 16, 1024, 100, 0, true },  { 2048, 1000, 20, 4, false }, { 512, 512, 100, 4, true },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    use(rows[i].pace);
+    ck_assert_msg(!why(8, 2, rows[i].apart, rows[i].read, rows[i].written) == rows[i].able, "row %d", (int)i);
+  }
+  ck_assert(!why(16, 6, 100, 1000, 1000) && !why(12, 3, 100, 1000, 1000) && !why(1, 1, 9, 1000, 1000));
+  ck_assert(why(16, 7, 100, 1000, 1000) && why(12, 4, 100, 1000, 1000) && why(17, 2, 100, 1000, 1000) && why(24, 2, 100, 1000, 1000));
+  const int64_t at[4] = { 0, 100, 200, 300 }, lens[5] = { 0, 64, 128, 192, 256 }, longer[5] = { 0, 65, 128, 192, 256 };
+  ldg_nest n = { .block = 1, .nd = 2, .at = at, .psum = lens, .list = LDG_LIST_SRC, .dim = { { 4, 0, 1 }, { 9, 400, 256 } } };
+  ck_assert_ptr_null(fields()->why_not(&n)); /* 16 words */
+  n.psum = longer;
+  ck_assert_ptr_nonnull(fields()->why_not(&n));
+  n.psum = lens, n.nd = 1;
+  ck_assert_ptr_nonnull(fields()->why_not(&n));
+  n.nd = 2, n.ordered = true;
+  ck_assert_ptr_nonnull(fields()->why_not(&n));
+  n.ordered = false, n.at2 = at;
+  ck_assert_ptr_nonnull(fields()->why_not(&n));
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* An item costs what its words do, or its lines if they are far; no loop over its fields. */
+START_TEST(cost_of_items) {
+  ldg_nest n = { .block = 8, .nd = 2, .dim = { { 2, 100, 8 }, { 100, 1000, 16 } } };
+  use(0);
+  model.number[LDG_MODEL_ROW] = 1000 * 1000;
+  const double each = ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, 8, 0), near = fields()->cost(&n);
+  ck_assert(near >= 200 * each && near < 201 * each + ldg_model_ns(LDG_MODEL_CALL));
+  n.dim[0].n = 1;
+  ck_assert_double_lt(fields()->cost(&n), near);
+  n.dim[1].n = 1 << 20;
+  ck_assert_double_gt(fields()->cost(&n), 1.5 * each * (1 << 20));
+  ldg_model_use(NULL);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  return CHECK_MAIN("fields", argc, argv, what_is_moved, kernels_are_in_order, structs, which_items, cost_of_items);
+}
