@@ -107,6 +107,63 @@ static inline char *swapped(char *cell, char *s, bool pack) {
   return field(cell + 20, s, 4, pack);
 }
 
+/* Some fields of a struct: their bytes, and those from each struct to the next one. */
+static inline char *s24_4_in_64(char *cell, char *s, bool pack) {
+  s = field(cell, s, 24, pack);
+  return field(cell + 40, s, 4, pack);
+}
+
+static inline char *s8_8_in_200(char *cell, char *s, bool pack) {
+  s = field(cell, s, 8, pack);
+  return field(cell + 136, s, 8, pack);
+}
+
+static inline char *s1_8_4_in_24(char *cell, char *s, bool pack) {
+  s = field(cell, s, 1, pack);
+  s = field(cell + 8, s, 8, pack);
+  return field(cell + 16, s, 4, pack);
+}
+
+static inline char *s4_8_2_in_48(char *cell, char *s, bool pack) {
+  s = field(cell, s, 4, pack);
+  s = field(cell + 16, s, 8, pack);
+  return field(cell + 40, s, 2, pack);
+}
+
+static inline char *s8_4_8_16_in_256(char *cell, char *s, bool pack) {
+  s = field(cell + 8, s, 8, pack);
+  s = field(cell + 72, s, 4, pack);
+  s = field(cell + 128, s, 8, pack);
+  return field(cell + 200, s, 16, pack);
+}
+
+static inline char *s24_24_8_in_160(char *cell, char *s, bool pack) {
+  s = field(cell, s, 24, pack);
+  s = field(cell + 64, s, 24, pack);
+  return field(cell + 128, s, 8, pack);
+}
+
+static inline char *s4_8_in_120(char *cell, char *s, bool pack) {
+  s = field(cell, s, 4, pack);
+  return field(cell + 100, s, 8, pack);
+}
+
+static inline char *s8_4_1_12_in_96(char *cell, char *s, bool pack) {
+  s = field(cell, s, 8, pack);
+  s = field(cell + 12, s, 4, pack);
+  s = field(cell + 20, s, 1, pack);
+  return field(cell + 80, s, 12, pack);
+}
+
+static inline char *s6_in_440(char *cell, char *s, bool pack) {
+  s = field(cell, s, 8, pack);
+  s = field(cell + 80, s, 4, pack);
+  s = field(cell + 160, s, 4, pack);
+  s = field(cell + 240, s, 2, pack);
+  s = field(cell + 320, s, 8, pack);
+  return field(cell + 400, s, 24, pack);
+}
+
 static inline void each(const hand_part *p, char *mem, char *s, bool pack, record_item *item) {
   const int64_t n = p->n[0], stride = p->stride[0];
   char *m = mem + p->off;
@@ -122,6 +179,15 @@ RECORD(int_double_char)
 RECORD(particle)
 RECORD(shorts8)
 RECORD(swapped)
+RECORD(s24_4_in_64)
+RECORD(s8_8_in_200)
+RECORD(s1_8_4_in_24)
+RECORD(s4_8_2_in_48)
+RECORD(s8_4_8_16_in_256)
+RECORD(s24_24_8_in_160)
+RECORD(s4_8_in_120)
+RECORD(s8_4_1_12_in_96)
+RECORD(s6_in_440)
 
 static const struct { const char *name; int64_t bytes; hand_loop *move[2]; } records[] = {
   { "gap400", 400, { gap400_pack, gap400_unpack } },
@@ -130,6 +196,15 @@ static const struct { const char *name; int64_t bytes; hand_loop *move[2]; } rec
   { "particle", 51, { particle_pack, particle_unpack } },
   { "shorts8", 16, { shorts8_pack, shorts8_unpack } },
   { "swapped", 16, { swapped_pack, swapped_unpack } },
+  { "s24_4_in_64", 28, { s24_4_in_64_pack, s24_4_in_64_unpack } },
+  { "s8_8_in_200", 16, { s8_8_in_200_pack, s8_8_in_200_unpack } },
+  { "s1_8_4_in_24", 13, { s1_8_4_in_24_pack, s1_8_4_in_24_unpack } },
+  { "s4_8_2_in_48", 14, { s4_8_2_in_48_pack, s4_8_2_in_48_unpack } },
+  { "s8_4_8_16_in_256", 36, { s8_4_8_16_in_256_pack, s8_4_8_16_in_256_unpack } },
+  { "s24_24_8_in_160", 56, { s24_24_8_in_160_pack, s24_24_8_in_160_unpack } },
+  { "s4_8_in_120", 12, { s4_8_in_120_pack, s4_8_in_120_unpack } },
+  { "s8_4_1_12_in_96", 25, { s8_4_1_12_in_96_pack, s8_4_1_12_in_96_unpack } },
+  { "s6_in_440", 50, { s6_in_440_pack, s6_in_440_unpack } },
 };
 
 /* ---- finding a loop ----------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@ import argparse
 import itertools
 import pathlib
 
-from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, FIELD_MOST, FIELD_WORDS, HIP_ARCHES, ISAS, JOINS, LANES, OP_ISAS, OPS, PACED,
+from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, FIELD_MOST, FIELD_ORDERED, FIELD_WORDS, HIP_ARCHES, ISAS, JOINS, LANES, OP_ISAS, OPS, PACED,
                    SHUFFLES, TRANSPOSES, WIDE, WINDOWS)
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -95,8 +95,9 @@ def op_source(isa):
 
 
 def field_source():
-    """A kernel for each choice of words, the longest first, and their table."""
-    choices = sorted(c for n in range(1, FIELD_MOST + 1) for c in itertools.combinations_with_replacement(FIELD_WORDS, n))
+    """A kernel for each choice of words, and their table."""
+    orders = lambda n: itertools.product(FIELD_WORDS, repeat=n) if n <= FIELD_ORDERED else itertools.combinations_with_replacement(FIELD_WORDS, n)
+    choices = sorted(c for n in range(1, FIELD_MOST + 1) for c in orders(n))
     out, table = '#include "kernels.h"\n#include "fields.h"\n', ""
     for words in choices:
         name = "_".join(map(str, words))

@@ -93,8 +93,8 @@ SHUFFLES = {
 # Levels that shuffle single bytes without masks, and how many at once: what window.h has for them.
 WINDOWS = {"v2": 16, "v3": 32, "v4": 32, "neon": 32}
 
-# Words of fields, in bytes, and how many of an item have a kernel: each choice of lengths one, at no level in particular.
-FIELD_WORDS, FIELD_MOST = [16, 8, 4, 2, 1], 6
+# Words of fields, in bytes; how many of an item have a kernel, at no level in particular; and up to how many have one in any order, of more the longest come first.
+FIELD_WORDS, FIELD_MOST, FIELD_ORDERED = [16, 8, 4, 2, 1], 6, 4
 
 # The build compiles one file per level (flags in meson.build), src/base_cpu.c picks one.
 ISAS = ["base", "v2", "v3", "v4", "neon"]

@@ -106,16 +106,10 @@ START_TEST(what_is_moved) {
 }
 END_TEST
 
-/* Every choice of lengths has its kernel, where bsearch finds it. */
+/* Every choice of lengths has its kernel, where bsearch finds it: up to four words in any order, five and six without one. */
 START_TEST(kernels_are_in_order) {
   for (size_t i = 1; i < ldg_field_kernel_count; i++) ck_assert_int_lt(memcmp(ldg_field_kernels[i - 1].word, ldg_field_kernels[i].word, LDG_FIELD_WORDS), 0);
-  int64_t choices = 0;
-  for (int words = 1, of = 5; words <= LDG_FIELD_WORDS; words++) { /* of five lengths: (words + 4) over 4 */
-    int64_t c = 1;
-    for (int k = 1; k < of; k++) c = c * (words + k) / k;
-    choices += c;
-  }
-  ck_assert_int_eq((int64_t)ldg_field_kernel_count, choices);
+  ck_assert_int_eq((int64_t)ldg_field_kernel_count, 5 + 25 + 125 + 625 + 126 + 210);
 }
 END_TEST
 
@@ -179,7 +173,7 @@ START_TEST(cost_of_items) {
   use(0);
   model.number[LDG_MODEL_ROW] = 1000 * 1000;
   const double each = ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, 8, 0), near = fields()->cost(&n);
-  ck_assert(near >= 200 * each && near < 201 * each + ldg_model_ns(LDG_MODEL_CALL));
+  ck_assert(near >= 200 * each && near < 210 * each + ldg_model_ns(LDG_MODEL_CALL));
   n.dim[0].n = 1;
   ck_assert_double_lt(fields()->cost(&n), near);
   n.dim[1].n = 1 << 20;

@@ -151,5 +151,28 @@ def other():
     return s
 
 
+# Fields that a struct has at (place, bytes), and its extent; loops of bench/hand.c.
+FIELDS = {
+    "s24_4_in_64": (64, [(0, 24), (40, 4)]),
+    "s8_8_in_200": (200, [(0, 8), (136, 8)]),
+    "s1_8_4_in_24": (24, [(0, 1), (8, 8), (16, 4)]),
+    "s4_8_2_in_48": (48, [(0, 4), (16, 8), (40, 2)]),
+    "s8_4_8_16_in_256": (256, [(8, 8), (72, 4), (128, 8), (200, 16)]),
+    "s24_24_8_in_160": (160, [(0, 24), (64, 24), (128, 8)]),
+    "s4_8_in_120": (120, [(0, 4), (100, 8)]),
+    "s8_4_1_12_in_96": (96, [(0, 8), (12, 4), (20, 1), (80, 12)]),
+    "s6_in_440": (440, [(0, 8), (80, 4), (160, 4), (240, 2), (320, 8), (400, 24)]),
+}
+
+
+def wide_structs():
+    s = Suite("structs", "Arrays of structs some of whose fields are moved, as particles and cells have them.")
+    for name, (extent, fields) in FIELDS.items():
+        kind = f"resized({struct(*((n, at, 'byte') for at, n in fields))},0,{extent})"
+        for n in (5, 40, 320, 2560, 20480):
+            s.add(f"{name}_x{n}", kind, Record(name, n, extent, fields), count=n)
+    return s
+
+
 def all_suites():
-    return [small(), transpose(), other()]
+    return [small(), transpose(), other(), wide_structs()]
