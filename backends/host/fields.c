@@ -129,7 +129,7 @@ static void fill(group *g, word *w, int n, bool ordered) {
   for (int i = 0; i < n; i++) g->at[2 * i] = w[i].src, g->at[2 * i + 1] = w[i].dst;
 }
 
-static void run_item(const group *g, const ldg_dim *d, const char *src, char *dst, int64_t n) { g->run(src, dst, n, d->src, d->dst, g->at); }
+static int run_item(const group *g, const ldg_dim *d, const char *src, char *dst, int64_t n) { return g->run(src, dst, n, d->src, d->dst, g->at); }
 static void run_tiles(const fields *f, const ldg_dim *d, const char *src, char *dst, int64_t n) {
   for (int64_t some; n > 0; n -= some, src += some * d->src, dst += some * d->dst) {
     some = ldg_min(n, f->tile);
@@ -150,9 +150,8 @@ static int run_loops(const ldg_job *j, const char *src, char *dst, int64_t i0, i
   return LADING_OK;
 }
 static int run_items(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  run_item(&fields_of(j)->first, &j->nest.dim[1], src, dst, n);
   (void)i0;
-  return LADING_OK;
+  return run_item(&fields_of(j)->first, &j->nest.dim[1], src, dst, n);
 }
 
 /* As many words in each group, or one more in some. */
