@@ -295,7 +295,7 @@ static const char *chosen(const char *type, int dir) {
 }
 
 static const char square[] = "(repeat 64 8 (repeat 64 512 (bytes 8)))";
-static const char records[] = "(repeat 1000 512 (join (0 (repeat 4 16 (bytes 8))) (256 (repeat 4 24 (bytes 8)))))";
+static const char records[] = "(repeat 1000 512 (join (0 (repeat 8 16 (bytes 8))) (256 (repeat 8 24 (bytes 8)))))";
 
 START_TEST(transpose_or_block) {
   ldg_model m = flat();
