@@ -47,6 +47,7 @@ def header(levels):
             f"#define LDG_OP_LEVELS {ops_first}\n"
             f"#define LDG_OP_ROWS {len(names)}\n#define LDG_OP_TABLE \\\n{op_table(names)}\n"
             f"#define LDG_BLOCK_ROWS {len(BLOCKS)}\n#define LDG_BLOCK_ROW_TABLE \\\n{rows}\n"
+            f"#define LDG_FIELD_WORDS {FIELD_MOST}\n#define LDG_FIELD_ORDERED {FIELD_ORDERED}\n"
             f"#define LDG_TRANSPOSE_ROWS {len(TRANSPOSES)}\n#define LDG_TRANSPOSE_WIDTHS \\\n{widths}\n")
 
 

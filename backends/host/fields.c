@@ -6,18 +6,19 @@
 
 #include "base_model.h"
 #include "cost.h"
+#include "loops.h"
 #include "paced.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = GROUPS_MOST * LDG_FIELD_WORDS, TILE = 16 << 10 /* bytes, on both sides */ };
+enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = GROUPS_MOST * LDG_FIELD_WORDS, FAR = 1 << 30 /* bytes between an item and its fields */, TILE = 16 << 10 /* bytes, on both sides */ };
 
 /* ---- words ---- */
 
 typedef struct run { int64_t src, dst, len; } run;
 typedef struct word { int32_t src, dst; int len; } word;
-typedef struct cut { word w[WORDS_MOST]; int n; int64_t moved, touched; } cut; /* bytes of an item: of its fields, and of their lines on the side that has gaps */
+typedef struct cut { word w[WORDS_MOST]; int n; int64_t moved, touched[2]; } cut; /* bytes of an item: of its fields, and of their lines on either side */
 
 static bool add_word(cut *c, const run *r, int64_t at, int len) {
   if (c->n == WORDS_MOST) return false;
@@ -25,9 +26,10 @@ static bool add_word(cut *c, const run *r, int64_t at, int len) {
   return true;
 }
 static int power_below(int64_t len) { return len >= WORD_MOST ? WORD_MOST : 1 << (63 - __builtin_clzll((uint64_t)len)); }
+static bool is_near(int64_t at) { return at >= -FAR && at <= FAR; }
 /* The last word ends where the run does; it may overlap the one before: both move the same there. */
 static bool cut_run(cut *c, const run *r) {
-  if (r->len > RUN_MOST || llabs(r->src) > INT32_MAX / 2 || llabs(r->dst) > INT32_MAX / 2) return false;
+  if (r->len > RUN_MOST) return false;
   for (int64_t at = 0; at < r->len;) {
     const int64_t left = r->len - at;
     const int less = power_below(left), more = less == left || less == WORD_MOST ? less : 2 * less;
@@ -46,18 +48,26 @@ static run entry_of(const ldg_nest *n, int64_t i) {
   const int64_t len = n->psum ? n->psum[i + 1] - n->psum[i] : n->block, other = n->psum ? n->psum[i] : i * (from ? d.dst : d.src);
   return (run){ from ? n->at[i] : other, from ? other : n->at[i], len };
 }
-static bool has_gaps(const ldg_nest *n, int side) { return n->at ? (n->list == LDG_LIST_SRC) == (side == LDG_MODEL_READ) : (side == LDG_MODEL_READ ? n->dim[0].src : n->dim[0].dst) != n->block; }
+static bool writes_gaps(const ldg_nest *n) { return n->at ? n->list == LDG_LIST_DST : n->dim[0].dst != n->block; }
 
-/* Entries that touch on both sides are one run. */
+/* Of the next run: what lies between it and the last one is of the same lines if it is less than a line. */
+static int64_t lines_of(const run *last, int64_t end, int64_t at, int64_t len) {
+  const bool near = last->len && at >= end && at - end < LINE;
+  return len + (near ? at - end : LINE - 1);
+}
+static void add_lines(cut *c, const run *last, const run *r) {
+  c->moved += r->len;
+  c->touched[LDG_MODEL_READ] += lines_of(last, last->src + last->len, r->src, r->len), c->touched[LDG_MODEL_WRITE] += lines_of(last, last->dst + last->len, r->dst, r->len);
+}
+/* Entries that touch on both sides are one run. Empty ones may be anywhere. */
 static bool cut_item(const ldg_nest *n, cut *c) {
-  const bool reads = has_gaps(n, LDG_MODEL_READ);
   run r = { 0, 0, 0 };
-  c->n = 0, c->moved = c->touched = 0;
+  c->n = 0, c->moved = c->touched[0] = c->touched[1] = 0;
   for (int64_t i = 0; i < n->dim[0].n; i++) {
     const run next = entry_of(n, i);
-    const int64_t gap = reads ? next.src - r.src - r.len : next.dst - r.dst - r.len;
     if (next.len == 0) continue;
-    c->moved += next.len, c->touched += next.len + (r.len && gap >= 0 && gap < LINE ? gap : LINE - 1);
+    if (!is_near(next.src) || !is_near(next.dst)) return false;
+    add_lines(c, &r, &next);
     if (r.len && r.src + r.len == next.src && r.dst + r.len == next.dst) r.len += next.len;
     else if (!cut_run(c, &r)) return false;
     else r = next;
@@ -68,13 +78,15 @@ static bool cut_item(const ldg_nest *n, cut *c) {
 /* ---- which items ---- */
 
 /* Lines of few sets of the first cache come and go at a pace of their own on some processors, and slower where the processor is ahead of that: of two sets, or if they are
- * written two for each line of an item (60 rows of two blocks of 4 bytes, 100 apart: 2 KiB apart packed 75 ns block by block, 140 so, 1 KiB apart unpacked 86 and 141, packed 84 and 52; Zen 4). */
+ * written two for each line of an item (60 rows of two blocks of 4 bytes, 100 apart: 2 KiB apart packed 75 ns block by block, 140 so, 1 KiB apart unpacked 86 and 141, packed 84 and 52; Zen 4). Of lists it is those that are
+ * written in one window (4 KiB apart 0.5 times as fast as by shuffles; others are faster, also so: four fields in four lines 1.1 to 1.4 times, in columns). */
 enum { FEW_SETS = 2 };
-static bool meet(const ldg_nest *n, int64_t touched) {
+static bool meet(const ldg_nest *n, const cut *c) {
   const ldg_dim d = n->dim[1];
-  const int64_t lines = touched > 2 * LINE - 1 ? 2 : 1;
+  const int lines = c->touched[LDG_MODEL_WRITE] < 2 * LINE ? 1 : 2;
   if (ldg_model_count(LDG_MODEL_PACE) == 0) return false;
-  return (d.src && ldg_paced_sets(d.src) <= FEW_SETS) || (d.dst && ldg_paced_sets(d.dst) <= (has_gaps(n, LDG_MODEL_WRITE) ? FEW_SETS * lines : FEW_SETS));
+  if (n->at) return lines == 1 && writes_gaps(n) && d.dst && ldg_paced_sets(d.dst) <= FEW_SETS;
+  return (d.src && ldg_paced_sets(d.src) <= FEW_SETS) || (d.dst && ldg_paced_sets(d.dst) <= FEW_SETS * lines);
 }
 
 const char *ldg_fields_why_not(const ldg_nest *n) {
@@ -83,23 +95,24 @@ const char *ldg_fields_why_not(const ldg_nest *n) {
   if (n->at2) return "both sides are listed";
   if (n->ordered) return "destination bytes may coincide, so stream order must be kept";
   if (!n->at && (n->dim[0].n > LDG_FIELD_WORDS || n->block > WORD_MOST)) return "more than 6 blocks, or of more than 16 bytes";
-  if (!cut_item(n, &c)) return "more than 18 words of 16 bytes, or a field of more than 64";
-  if (n->at) return NULL;
-  if (c.n > LDG_FIELD_WORDS) return "blocks of more than 6 words";
-  return meet(n, c.touched) ? "its lines meet in few sets of the cache, and this machine minds" : NULL;
+  if (!cut_item(n, &c)) return "nothing in it, more than 18 words of 16 bytes, a field of more than 64, or one that is far";
+  if (!n->at && c.n > LDG_FIELD_WORDS) return "blocks of more than 6 words";
+  return meet(n, &c) ? "its lines meet in few sets of the cache, and this machine minds" : NULL;
 }
 
 /* Kernels for six words save all registers of their callers: what takes longer than to enter others (3 rows of 5 blocks packed 6.9 ns block by block, 8.6 so; Zen 4). Words are stored one by one; lines that the first cache does not hold take as long as a memcpy that touches as many, if that is longer. Items may share lines. */
 static const double ENTERED = 1.8; /* ns */
+static int groups_of(const cut *c) { return (c->n + LDG_FIELD_WORDS - 1) / LDG_FIELD_WORDS; }
 double ldg_fields_cost(const ldg_nest *n) {
   cut c;
-  double items = 1;
+  double planes = 1;
   cut_item(n, &c);
-  for (int k = 1; k < n->nd; k++) items *= (double)n->dim[k].n;
-  const double apart = fabs((double)(has_gaps(n, LDG_MODEL_READ) ? n->dim[1].src : n->dim[1].dst)), touched = (double)c.touched;
+  for (int k = 2; k < n->nd; k++) planes *= (double)n->dim[k].n;
+  const int side = writes_gaps(n) ? LDG_MODEL_WRITE : LDG_MODEL_READ;
+  const double items = planes * (double)n->dim[1].n, apart = fabs((double)(side == LDG_MODEL_WRITE ? n->dim[1].dst : n->dim[1].src)), touched = (double)c.touched[side];
   const double bytes = items * ((apart < touched ? apart : touched) + (double)c.moved), words = (double)c.n * items * ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, WORD_MOST / 2, 0);
   const double lines = bytes > ldg_model_footprint(LDG_MODEL_L1) ? ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes / 2 : (int64_t)1 << 62) : 0;
-  return ldg_model_ns(LDG_MODEL_CALL) + ENTERED + (words > lines ? words : lines);
+  return ldg_model_ns(LDG_MODEL_CALL) + planes * groups_of(&c) * ENTERED + (words > lines ? words : lines);
 }
 
 /* ---- kernels ---- */
@@ -129,29 +142,26 @@ static void fill(group *g, word *w, int n, bool ordered) {
   for (int i = 0; i < n; i++) g->at[2 * i] = w[i].src, g->at[2 * i + 1] = w[i].dst;
 }
 
-static int run_item(const group *g, const ldg_dim *d, const char *src, char *dst, int64_t n) { return g->run(src, dst, n, d->src, d->dst, g->at); }
-static void run_tiles(const fields *f, const ldg_dim *d, const char *src, char *dst, int64_t n) {
+static int run_group(const group *g, const ldg_dim *d, const char *src, char *dst, int64_t n) { return g->run(src, dst, n, d->src, d->dst, g->at); }
+static int run_items(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  (void)i0;
+  return run_group(&fields_of(j)->first, &j->nest.dim[1], src, dst, n);
+}
+static int run_tiles(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  const fields *f = fields_of(j);
+  const ldg_dim *d = &j->nest.dim[1];
   for (int64_t some; n > 0; n -= some, src += some * d->src, dst += some * d->dst) {
     some = ldg_min(n, f->tile);
-    run_item(&f->first, d, src, dst, some);
-    for (int k = 0; k < f->more; k++) run_item(&f->other[k], d, src, dst, some);
+    run_group(&f->first, d, src, dst, some);
+    for (int k = 0; k < f->more; k++) run_group(&f->other[k], d, src, dst, some);
   }
-}
-static void loops(const ldg_job *j, int k, const char *src, char *dst, int64_t n) {
-  const ldg_dim *d = &j->nest.dim[k];
-  if (k > 1)
-    for (int64_t i = 0; i < n; i++) loops(j, k - 1, src + i * d->src, dst + i * d->dst, d[-1].n);
-  else if (j->nest.at) run_tiles(fields_of(j), d, src, dst, n);
-  else run_item(&fields_of(j)->first, d, src, dst, n);
-}
-static int run_loops(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  loops(j, j->nest.nd - 1, src, dst, n);
   (void)i0;
   return LADING_OK;
 }
-static int run_items(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+static int run_loops(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  ldg_loops(j, j->nest.at ? run_tiles : run_items, 1, j->nest.nd - 1, src, dst, n);
   (void)i0;
-  return run_item(&fields_of(j)->first, &j->nest.dim[1], src, dst, n);
+  return LADING_OK;
 }
 
 /* As many words in each group, or one more in some. */
@@ -159,11 +169,11 @@ void ldg_fields_prepare(ldg_job *j) {
   fields *f = (fields *)(void *)j->own;
   cut c;
   cut_item(&j->nest, &c);
-  const int groups = (c.n + LDG_FIELD_WORDS - 1) / LDG_FIELD_WORDS, nd = j->nest.nd;
+  const int groups = groups_of(&c), nd = j->nest.nd;
   for (int k = 0; k < groups; k++) {
     const int from = k * c.n / groups, to = (k + 1) * c.n / groups;
-    fill(k ? &f->other[k - 1] : &f->first, c.w + from, to - from, has_gaps(&j->nest, LDG_MODEL_WRITE));
+    fill(k ? &f->other[k - 1] : &f->first, c.w + from, to - from, writes_gaps(&j->nest));
   }
-  j->run = groups == 1 && nd == 2 ? run_items : run_loops;
-  if (j->nest.at) f->tile = ldg_max(TILE / (2 * c.touched), 8), f->more = groups - 1;
+  j->run = nd > 2 ? run_loops : groups > 1 ? run_tiles : run_items;
+  if (j->nest.at) f->tile = ldg_max(TILE / (c.touched[LDG_MODEL_READ] + c.touched[LDG_MODEL_WRITE]), 8), f->more = groups - 1;
 }

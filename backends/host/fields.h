@@ -3,9 +3,9 @@
 #define LDG_HOST_FIELDS_H
 
 #include "../backend.h"
+#include "kernel_rows.h" /* generated */
 
-enum { LDG_FIELD_WORDS = 6, LDG_FIELD_ORDERED = 4 }; /* that a kernel moves of an item, at most; up to so many in any order, of more the longest first */
-/* n items, ss and ds bytes apart: words whose lengths the kernel knows, at[2 * k] and at[2 * k + 1] bytes behind the places of their item. Says LADING_OK, so
+/* n items, ss and ds bytes apart: up to LDG_FIELD_WORDS words of each, up to LDG_FIELD_ORDERED of them in any order, of more the longest first, whose lengths the kernel knows, at[2 * k] and at[2 * k + 1] bytes behind the places of their item. Says LADING_OK, so
  * that who was asked to move ends by going there. */
 typedef int ldg_field_run(const char *restrict src, char *restrict dst, int64_t n, int64_t ss, int64_t ds, const int32_t *at);
 /* The lengths of its words, 0 where there are fewer; in the order of memcmp. */

@@ -283,7 +283,7 @@ typedef struct ldg_one_run { int64_t libc, stream, tried, asks, ahead, aligned, 
 /* What kernels that ask for lines ahead go by, in job->own behind what others go by: how many bytes, or entries, ahead; whether on the side that is written; whether blocks are
  * read in some places there before they are moved. */
 typedef struct ldg_asked { int64_t ahead; bool writes, touch; } ldg_asked;
-#define LDG_ASKED_AT 56 /* bytes: of what columns go by (paced.c) 56, or of ldg_long 48 and of what is swept 8 (swept.c) */
+#define LDG_ASKED_AT 56 /* bytes: of what columns go by (paced.c), and items (fields.c), 56, or of ldg_long 48 and of what is swept 8 (swept.c) */
 #define LDG_ASKED(job) ((const ldg_asked *)(const void *)((const char *)(job)->own + LDG_ASKED_AT))
 #define LDG_ASKED_FOR 2
 enum { LDG_FIRST_CACHE = 1, LDG_SECOND_CACHE }; /* into which lines are asked for; 0: none are */

@@ -8,6 +8,7 @@
 #include "kernels.h"
 
 #include "cost.h"
+#include "loops.h"
 #include "trial.h"
 
 #include <math.h>
@@ -289,17 +290,10 @@ double ldg_paced_share(const ldg_nest *n) {
   return is_only_guessed(r, w) ? 0.99 : 0.9;
 }
 
-/* n iterations of dim k. */
-static void loops(const ldg_job *j, ldg_run *kernel, int k, const char *src, char *dst, int64_t n) {
-  const ldg_dim *d = &j->nest.dim[k];
-  if (k == 0) kernel(j, src, dst, 0, n);
-  else for (int64_t i = 0; i < n; i++) loops(j, kernel, k - 1, src + i * d->src, dst + i * d->dst, d[-1].n);
-}
-
 static const paced *paced_of(const ldg_job *j) { return (const paced *)(const void *)j->own; }
 static int run_by(const ldg_job *j, ldg_run *kernel, const char *src, char *dst, int64_t i0, int64_t n) {
   if (n <= paced_of(j)->few) return paced_of(j)->plain(j, src, dst, i0, n);
-  loops(j, kernel, j->nest.nd - 1, src, dst, n);
+  ldg_loops(j, kernel, 0, j->nest.nd - 1, src, dst, n);
   return LADING_OK;
 }
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_by(j, paced_of(j)->kernel, src, dst, i0, n); }
