@@ -108,61 +108,18 @@ static inline char *swapped(char *cell, char *s, bool pack) {
 }
 
 /* Some fields of a struct: their bytes, and those from each struct to the next one. */
-static inline char *s24_4_in_64(char *cell, char *s, bool pack) {
-  s = field(cell, s, 24, pack);
-  return field(cell + 40, s, 4, pack);
-}
-
-static inline char *s8_8_in_200(char *cell, char *s, bool pack) {
-  s = field(cell, s, 8, pack);
-  return field(cell + 136, s, 8, pack);
-}
-
-static inline char *s1_8_4_in_24(char *cell, char *s, bool pack) {
-  s = field(cell, s, 1, pack);
-  s = field(cell + 8, s, 8, pack);
-  return field(cell + 16, s, 4, pack);
-}
-
-static inline char *s4_8_2_in_48(char *cell, char *s, bool pack) {
-  s = field(cell, s, 4, pack);
-  s = field(cell + 16, s, 8, pack);
-  return field(cell + 40, s, 2, pack);
-}
-
-static inline char *s8_4_8_16_in_256(char *cell, char *s, bool pack) {
-  s = field(cell + 8, s, 8, pack);
-  s = field(cell + 72, s, 4, pack);
-  s = field(cell + 128, s, 8, pack);
-  return field(cell + 200, s, 16, pack);
-}
-
-static inline char *s24_24_8_in_160(char *cell, char *s, bool pack) {
-  s = field(cell, s, 24, pack);
-  s = field(cell + 64, s, 24, pack);
-  return field(cell + 128, s, 8, pack);
-}
-
-static inline char *s4_8_in_120(char *cell, char *s, bool pack) {
-  s = field(cell, s, 4, pack);
-  return field(cell + 100, s, 8, pack);
-}
-
-static inline char *s8_4_1_12_in_96(char *cell, char *s, bool pack) {
-  s = field(cell, s, 8, pack);
-  s = field(cell + 12, s, 4, pack);
-  s = field(cell + 20, s, 1, pack);
-  return field(cell + 80, s, 12, pack);
-}
-
-static inline char *s6_in_440(char *cell, char *s, bool pack) {
-  s = field(cell, s, 8, pack);
-  s = field(cell + 80, s, 4, pack);
-  s = field(cell + 160, s, 4, pack);
-  s = field(cell + 240, s, 2, pack);
-  s = field(cell + 320, s, 8, pack);
-  return field(cell + 400, s, 24, pack);
-}
+#define TAKE(at, n) s = field(cell + (at), s, n, pack);
+#define FIELDS(name, all) \
+  static inline char *name(char *cell, char *s, bool pack) { all return s; }
+FIELDS(s24_4_in_64, TAKE(0, 24) TAKE(40, 4))
+FIELDS(s8_8_in_200, TAKE(0, 8) TAKE(136, 8))
+FIELDS(s1_8_4_in_24, TAKE(0, 1) TAKE(8, 8) TAKE(16, 4))
+FIELDS(s4_8_2_in_48, TAKE(0, 4) TAKE(16, 8) TAKE(40, 2))
+FIELDS(s8_4_8_16_in_256, TAKE(8, 8) TAKE(72, 4) TAKE(128, 8) TAKE(200, 16))
+FIELDS(s24_24_8_in_160, TAKE(0, 24) TAKE(64, 24) TAKE(128, 8))
+FIELDS(s4_8_in_120, TAKE(0, 4) TAKE(100, 8))
+FIELDS(s8_4_1_12_in_96, TAKE(0, 8) TAKE(12, 4) TAKE(20, 1) TAKE(80, 12))
+FIELDS(s6_in_440, TAKE(0, 8) TAKE(80, 4) TAKE(160, 4) TAKE(240, 2) TAKE(320, 8) TAKE(400, 24))
 
 static inline void each(const hand_part *p, char *mem, char *s, bool pack, record_item *item) {
   const int64_t n = p->n[0], stride = p->stride[0];
