@@ -26,6 +26,7 @@ static void move_entry(const ldg_nest *n, int64_t i, const char *s, char *d) {
   const ldg_dim *x = &n->dim[0];
   const bool from = n->list == LDG_LIST_SRC;
   const int64_t len = n->psum ? n->psum[i + 1] - n->psum[i] : n->block, other = n->psum ? n->psum[i] : i * (from ? x->dst : x->src);
+  if (len == 0) return; /* where it would be may be nowhere */
   if (n->at) memcpy(d + (from ? other : n->at[i]), s + (from ? n->at[i] : other), (size_t)len);
   else memcpy(d + i * x->dst, s + i * x->src, (size_t)len);
 }
