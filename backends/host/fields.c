@@ -100,8 +100,8 @@ const char *ldg_fields_why_not(const ldg_nest *n) {
   return meet(n, &c) ? "its lines meet in few sets of the cache, and this machine minds" : NULL;
 }
 
-/* Kernels for six words save all registers of their callers: what takes longer than to enter others (3 rows of 5 blocks packed 6.9 ns block by block, 8.6 so; Zen 4). Words are stored one by one; lines that the first cache does not hold take as long as a memcpy that touches as many, if that is longer. Items may share lines. */
-static const double ENTERED = 1.8; /* ns */
+/* Each kernel that is entered is one more call, once for each loop over items: what it saves for its caller takes as long (3 rows of 5 blocks packed 6.9 ns block by block, 8.6 so; Zen 4). Words are stored one by one; lines that the
+ * first cache does not hold take as long as a memcpy that touches as many, if that is longer. Items may share lines. */
 static int groups_of(const cut *c) { return (c->n + LDG_FIELD_WORDS - 1) / LDG_FIELD_WORDS; }
 double ldg_fields_cost(const ldg_nest *n) {
   cut c;
@@ -112,7 +112,7 @@ double ldg_fields_cost(const ldg_nest *n) {
   const double items = planes * (double)n->dim[1].n, apart = fabs((double)(side == LDG_MODEL_WRITE ? n->dim[1].dst : n->dim[1].src)), touched = (double)c.touched[side];
   const double bytes = items * ((apart < touched ? apart : touched) + (double)c.moved), words = (double)c.n * items * ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, WORD_MOST / 2, 0);
   const double lines = bytes > ldg_model_footprint(LDG_MODEL_L1) ? ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes / 2 : (int64_t)1 << 62) : 0;
-  return ldg_model_ns(LDG_MODEL_CALL) + planes * groups_of(&c) * ENTERED + (words > lines ? words : lines);
+  return (1 + planes * groups_of(&c)) * ldg_model_ns(LDG_MODEL_CALL) + (words > lines ? words : lines);
 }
 
 /* ---- kernels ---- */
@@ -135,9 +135,7 @@ static void sort_words(word *w, int n) {
       w[k] = w[k - 1], w[k - 1] = swap;
     }
 }
-/* Stores that go on in one line are faster than those that change lines (four fields in two lines and more, unpacked: 1.13 times in the mean), so words that are written with gaps keep their order where there are kernels for any. */
-static void fill(group *g, word *w, int n, bool ordered) {
-  if (!ordered || n > LDG_FIELD_ORDERED) sort_words(w, n);
+static void fill(group *g, const word *w, int n) {
   *g = (group){ kernel_of(w, n), { 0 } };
   for (int i = 0; i < n; i++) g->at[2 * i] = w[i].src, g->at[2 * i + 1] = w[i].dst;
 }
@@ -164,6 +162,10 @@ static int run_loops(const ldg_job *j, const char *src, char *dst, int64_t i0, i
   return LADING_OK;
 }
 
+/* Stores that go on in one line are faster than those that change lines (four fields in two lines and more, unpacked: 1.13 times in the mean), so words that are written with gaps keep their order where there are kernels for any. */
+static void order_words(const ldg_nest *n, word *w, int words) {
+  if (!writes_gaps(n) || words > LDG_FIELD_ORDERED) sort_words(w, words);
+}
 /* As many words in each group, or one more in some. */
 void ldg_fields_prepare(ldg_job *j) {
   fields *f = (fields *)(void *)j->own;
@@ -171,8 +173,9 @@ void ldg_fields_prepare(ldg_job *j) {
   cut_item(&j->nest, &c);
   const int groups = groups_of(&c), nd = j->nest.nd;
   for (int k = 0; k < groups; k++) {
-    const int from = k * c.n / groups, to = (k + 1) * c.n / groups;
-    fill(k ? &f->other[k - 1] : &f->first, c.w + from, to - from, writes_gaps(&j->nest));
+    const int from = k * c.n / groups, words = (k + 1) * c.n / groups - from;
+    order_words(&j->nest, c.w + from, words);
+    fill(k ? &f->other[k - 1] : &f->first, c.w + from, words);
   }
   j->run = nd > 2 ? run_loops : groups > 1 ? run_tiles : run_items;
   if (j->nest.at) f->tile = ldg_max(TILE / (c.touched[LDG_MODEL_READ] + c.touched[LDG_MODEL_WRITE]), 8), f->more = groups - 1;

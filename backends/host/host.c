@@ -280,27 +280,27 @@ static ldg_run *asking_too(ldg_job *j) {
   ldg_ahead_settle(j);
   return asking_kernel(&j->nest);
 }
+static ldg_run *late_if_many(const ldg_nest *n) { return are_many(n) ? late_kernel(n) : NULL; }
 /* And blocks of which lines are many: one by one, with late addresses, asked for, or swept first. */
-static void try_others(ldg_job *j, ldg_run *late) {
-  ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *asking = asking_too(j), *swept = ldg_swept_way(j, j->run);
+static void try_others(ldg_job *j) {
+  ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *late = late_if_many(&j->nest), *asking = asking_too(j), *swept = ldg_swept_way(j, j->run);
   int n = 1;
   if (late) ways[n++] = late;
   if (asking) ways[n++] = asking;
   if (swept) ways[n++] = swept;
   ldg_trial_prepare(j, ways, n, 0, ldg_trial_lines(&j->nest));
 }
-static ldg_run *late_if_many(const ldg_nest *n) { return are_many(n) ? late_kernel(n) : NULL; }
 static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
   prepare_blocks(j, kernel);
   if (j->nest.once) return;
   if (j->run == long_run) try_long(j, kernel, late_if_many(&j->nest));
-  else try_others(j, late_if_many(&j->nest));
+  else try_others(j);
 }
 static void block_plainly(ldg_job *j) { prepare_blocks(j, block_kernel); }
 static void block_prepare(ldg_job *j) { try_blocks(j, block_kernel); }
 static void fields_prepare(ldg_job *j) {
   ldg_fields_prepare(j);
-  if (!j->nest.at && !j->nest.once) try_others(j, late_if_many(&j->nest));
+  if (!j->nest.at && !j->nest.once) try_others(j);
 }
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
