@@ -69,6 +69,8 @@ extern const ldg_backend ldg_backend_host;
 typedef struct ldg_lane ldg_lane;
 /* Fills the `bytes` that table() asked for. */
 typedef void ldg_table_fill(void *arg, void *to);
+/* Where the device has a table, and the first words of it, which is not shorter. */
+typedef struct ldg_table_words { const int64_t *there; int64_t head[LDG_IMAGE_NODE_WORDS]; } ldg_table_words;
 /* A piece of pinned memory that kernels reach at the same address. */
 typedef struct ldg_chunk { char *at; int64_t bytes; void *home; } ldg_chunk;
 
@@ -83,7 +85,7 @@ typedef struct ldg_fuser {
 } ldg_fuser;
 /* One of them: the cargos of that page. */
 typedef struct ldg_fused_launch {
-  int64_t cargos, tiles;
+  int64_t cargos, tiles, parts;
   int page;
   bool reduces, recorded;            /* some are reductions; the stream is recorded into a graph of the caller's */
 } ldg_fused_launch;
@@ -109,7 +111,7 @@ struct ldg_device {
   int (*scratch)(ldg_lane *l, int64_t bytes, char **out);
   int (*scratch_free)(ldg_lane *l, char *at);
   /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and kept */
-  int (*table)(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out);
+  int (*table)(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, ldg_table_words *out);
   /* The next two are ERR_UNSUPPORTED while the lane's stream is recorded into a graph */
   int (*call)(ldg_lane *l, void (*fn)(void *arg), void *arg);               /* on a thread of the driver's, which fn may not call */
   int (*borrow)(ldg_lane *l, ldg_chunk *out);                               /* waits while all are lent */

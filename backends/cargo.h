@@ -25,8 +25,23 @@ typedef struct ldg_cargo_nest { int64_t src, dst; ldg_cargo_dim dim[LDG_CARGO_DI
  * further dims of iterations, all of fewer than 2^31; strides are those of the loops. */
 typedef struct ldg_cargo_grid { int64_t n[2]; ldg_cargo_dim dim[LDG_CARGO_DIMS]; } ldg_cargo_grid;
 
-/* Items `extent` bytes apart, of item.n packed bytes each, all 0 where there is one; image NULL: the side is its stream. */
-typedef struct ldg_cargo_side { const int64_t *image; ldg_divisor item; int64_t extent; } ldg_cargo_side;
+/* An image is a tree as words: nodes, that name each other and their lists by index of word; the root is at 0, and a child at 0 is one of bytes, which
+ * has no node. Entries of lengths of their own are pairs of words, where one begins in the stream and where in memory: which one a byte is in is looked
+ * up by `index`: entry index[b] is the last one that begins at or before byte b << shift, for all b up to the first behind the end. */
+enum { LDG_IMAGE_BYTES, LDG_IMAGE_REPEAT, LDG_IMAGE_BLOCKS, LDG_IMAGE_JOIN };
+typedef struct ldg_image_node {
+  int64_t kind, stride;       /* as in a rep */
+  ldg_divisor each;           /* packed bytes of the child */
+  int64_t child;              /* word; of a JOIN entries have their own */
+  int64_t at;                 /* word of a list of places, of entries of one length */
+  int64_t pairs, index, shift; /* words of the lists of others; pairs 0: there are none */
+  int64_t kids;               /* word of a list of a JOIN's children */
+} ldg_image_node;
+#define LDG_IMAGE_NODE_WORDS ((int64_t)(sizeof(ldg_image_node) / 8))
+
+/* Items `extent` bytes apart, of item.n packed bytes each, all 0 where there is one; image NULL: the side is its stream. The root is here, too: a load of
+ * it from memory that nobody has read for a while takes as long as a third of a launch. */
+typedef struct ldg_cargo_side { const int64_t *image; ldg_divisor item; int64_t extent; ldg_image_node root; } ldg_cargo_side;
 /* Unit 0 is at stream byte `from`. */
 typedef struct ldg_cargo_trees { ldg_cargo_side side[2]; int64_t from; } ldg_cargo_trees;
 
@@ -41,7 +56,8 @@ typedef struct ldg_cargo {
   int32_t form, word;     /* bytes of a load or store: 1, 2, 4, 8, 16 */
   int32_t unit;           /* bytes: the word's, or the element's, which words divide */
   int32_t nd;             /* dims of a nest or grid */
-  int32_t op, elem;       /* lading_op, lading_elem; LADING_REPLACE moves words */
+  int16_t op, elem;       /* lading_op, lading_elem; LADING_REPLACE moves words */
+  int32_t tile;           /* units: what a block of threads does at once, LDG_TILE or LDG_TILE_MOST */
   union { ldg_cargo_nest nest; ldg_cargo_grid grid; ldg_cargo_trees trees; } as;
 } ldg_cargo;
 
@@ -49,33 +65,36 @@ typedef struct ldg_cargo {
  * a block of threads does at once; those of a transpose are squares of dim[0] by dim[1], the first square inside of all outer dims. */
 #define LDG_CARGO_OWN 8
 #define LDG_WORD_MAX 16   /* bytes */
-#define LDG_TILE 1024     /* units */
+#define LDG_TILE 256      /* units: one a thread, so that as many as there are go at once, ... */
+#define LDG_TILE_MOST 1024 /* ... or four, read before the first is written, where there are more than threads, and dense */
 #define LDG_SQUARE 32     /* a side of it, in units */
 typedef struct ldg_cargo_args { int64_t tiles, n; ldg_cargo cargo[LDG_CARGO_OWN]; } ldg_cargo_args;
 
-/* Fused launches: cargos of many requests, of any forms, by one kernel. A tile is 4 to 16 KiB here, of narrow words as well, so it has parts of
- * LDG_TILE units: the search for its cargo, the 400 bytes of that, two barriers and a count are shared by more than one KiB. Tile t is cargo i's when
- * start[i].first <= t, i the last such; whoever is done with a tile takes it off its request's `left`, and the last one writes the
- * request's id to its word. */
-#define LDG_FUSED_PARTS(unit) ((unit) == 1 ? 4 : (unit) == 2 ? 2 : 1)
+/* Of one cargo, as most launches are: a driver copies all arguments, whether or not they are used. */
+typedef struct ldg_one_args { int64_t tiles; ldg_cargo cargo; } ldg_one_args;
+
+/* Fused launches: cargos of many requests, of any forms, by one kernel. A tile has `parts` tiles of its cargo here, so that where there are many the search
+ * for its cargo, the 400 bytes of that, two barriers and a count are shared by some. Tile t is cargo i's when start[i].first <= t, i the last such; whoever is done
+ * with a tile counts its request's `left` down from 0, and the last of `tiles` sets it back and writes the request's id to its word. */
 enum { LDG_FUSED_REQUESTS = 64, LDG_FUSED_CARGOS = 128, LDG_FUSED_PAGES = 16 };
-typedef struct ldg_fused_end { uint64_t *word; uint64_t id; uint32_t left, pad; } ldg_fused_end; /* word NULL: nobody asks */
+typedef struct ldg_fused_end { uint64_t *word; uint64_t id; uint32_t left, tiles; } ldg_fused_end; /* word NULL: nobody asks */
 typedef struct ldg_fused_start { int64_t first, end; } ldg_fused_start;                          /* tile; index of its request's end */
 typedef struct ldg_fused_page {
   ldg_fused_end end[LDG_FUSED_REQUESTS];
   ldg_fused_start start[LDG_FUSED_CARGOS];
   ldg_cargo cargo[LDG_FUSED_CARGOS]; /* last: only those that are there travel */
 } ldg_fused_page;
-typedef struct ldg_fused_args { int64_t tiles, n; ldg_fused_page *page; } ldg_fused_args; /* n cargos */
+typedef struct ldg_fused_args { int64_t tiles; int32_t n, parts; ldg_fused_page *page; } ldg_fused_args; /* n cargos */
 
-/* An image is a tree as words: nodes, that name each other and their lists by index of word; the root is at 0. */
-enum { LDG_IMAGE_BYTES, LDG_IMAGE_REPEAT, LDG_IMAGE_BLOCKS, LDG_IMAGE_JOIN };
-typedef struct ldg_image_node {
-  int64_t kind, n, stride;    /* as in a rep */
-  ldg_divisor each;           /* packed bytes of the child */
-  int64_t child, at, psum;    /* words; psum 0: entries of one length */
-  int64_t kids;               /* n words of a JOIN: its children */
-} ldg_image_node;
-#define LDG_IMAGE_NODE_WORDS ((int64_t)(sizeof(ldg_image_node) / 8))
+/* A few cargos are arguments, and nothing travels before the launch: of the page only `left` is used. */
+enum { LDG_FEW_CARGOS = 8 };
+typedef struct ldg_few_args {
+  int64_t tiles;
+  int32_t n, parts;
+  ldg_fused_page *page;
+  ldg_fused_end end[LDG_FEW_CARGOS];
+  ldg_fused_start start[LDG_FEW_CARGOS];
+  ldg_cargo cargo[LDG_FEW_CARGOS];
+} ldg_few_args;
 
 #endif

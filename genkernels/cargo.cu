@@ -1,4 +1,4 @@
-/* The kernels that move cargos: all of a launch are of one form. A grid may have fewer blocks than there are tiles. */
+/* The kernels that move cargos: all of a launch are of one form. A grid may have fewer blocks than there are tiles, or more. */
 #include "cargo_reduce.h"
 
 #define LDG_TILES(name, tile)                                 \
@@ -7,11 +7,14 @@
       const ldg_cargo *c = ldg_dev_cargo(a, t);               \
       tile(c, t - c->first);                                  \
     }                                                         \
+  }                                                           \
+  LDG_KERNEL(name##_one, ldg_one_args) {                      \
+    for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) tile(&a->cargo, t); \
   }
 
 LDG_TILES(narrow, ldg_dev_tile_narrow)
 LDG_TILES(wide, ldg_dev_tile_wide)
-LDG_TILES(trees, ldg_dev_tile_trees)
+LDG_TILES(trees, ldg_dev_tile_tree)
 LDG_TILES(reduce, ldg_dev_reduce_tile)
 
 /* ---- transpose: a square is read along dim[0] and written along dim[1] ---- */
@@ -62,9 +65,9 @@ LDG_DEVICE ldg_square ldg_dev_square(const ldg_cargo *c, uint32_t t) {
   } while (0)
 
 /* By blocks of LDG_BLOCK_MAX threads. */
-LDG_KERNEL(transpose, ldg_cargo_args) {
+LDG_KERNEL(transpose, ldg_one_args) {
   LDG_SHARED(ldg_word16, square, LDG_SQUARE * (LDG_SQUARE + 1));
-  const ldg_cargo *c = &a->cargo[0];
+  const ldg_cargo *c = &a->cargo;
   const ldg_cargo_dim *dim = c->as.grid.dim;
   const int x = (int)(LDG_TID % LDG_SQUARE), y = (int)(LDG_TID / LDG_SQUARE);
   for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) {
@@ -97,33 +100,47 @@ LDG_DEVICE void ldg_dev_any_tile(const ldg_cargo *c, int64_t t, bool reduces) {
   if (reduces && c->op != LADING_REPLACE) ldg_dev_reduce_tile(c, t);
   else if (c->form == LDG_FORM_NARROW) ldg_dev_tile_narrow(c, t);
   else if (c->form == LDG_FORM_WIDE) ldg_dev_tile_wide(c, t);
-  else ldg_dev_tile_tree(c, t); /* one word at a time: with two all kinds of requests would have 60 registers a thread, not 40 (sm_90), and 4 blocks a multiprocessor, not 6 */
+  else ldg_dev_tile_tree(c, t);
 }
 
 /* By one thread, when the whole block has written its tile. The fence puts that before the count, and whoever counts to the end
  * has seen all of them count: the fence of the system in publish then covers what all blocks wrote. */
-LDG_DEVICE void ldg_dev_fused_end(ldg_fused_end *e) {
+LDG_DEVICE void ldg_dev_fused_end(uint64_t *word, uint64_t id, uint32_t tiles, uint32_t *left) {
   ldg_dev_fence();
-  if (ldg_dev_atomic_sub32(&e->left, 1) != 1) return;
-  uint64_t *const word = (uint64_t *)(uintptr_t)LDG_LOAD(uint64_t, &e->word);
-  if (word) ldg_dev_publish64(word, LDG_LOAD(uint64_t, &e->id));
+  if (ldg_dev_atomic_sub32(left, 1) != 1 - tiles) return;
+  LDG_STORE(uint32_t, left, 0); /* for the next launch */
+  if (word) ldg_dev_publish64(word, id);
 }
 
 LDG_DEVICE void ldg_dev_fused(const ldg_fused_args *a, bool reduces) {
   LDG_SHARED(ldg_cargo, c, 1); /* read once, by all */
-  for (uint32_t t = LDG_BID; t < (uint32_t)a->tiles; t += LDG_GRID_DIM) { /* 4 KiB and more each: there is no memory for 2^32 */
+  for (uint32_t t = LDG_BID; t < (uint32_t)a->tiles; t += LDG_GRID_DIM) { /* fewer than 2^32: see number_tiles */
     const int i = ldg_dev_fused_cargo(a, t);
     for (uint32_t k = LDG_TID; k < sizeof(ldg_cargo) / 8; k += LDG_BLOCK_DIM)
       ((uint64_t *)c)[k] = LDG_LOAD(uint64_t, (const uint64_t *)&a->page->cargo[i] + k);
     LDG_SYNC();
     LDG_UNROLL(1) /* what does not change is read anew, too: nothing of it takes a register, and 40 of them are few enough for 6 blocks */
-    for (int32_t k = 0; k < LDG_FUSED_PARTS(c->unit); k++)
-      ldg_dev_any_tile(c, ((int64_t)t - LDG_LOAD(int64_t, &a->page->start[i].first)) * LDG_FUSED_PARTS(c->unit) + k, reduces);
+    for (int32_t k = 0; k < a->parts; k++) ldg_dev_any_tile(c, ((int64_t)t - LDG_LOAD(int64_t, &a->page->start[i].first)) * a->parts + k, reduces);
     LDG_SYNC();
-    if (LDG_TID == 0) ldg_dev_fused_end(&a->page->end[LDG_LOAD(int64_t, &a->page->start[i].end)]);
+    ldg_fused_end *const e = &a->page->end[LDG_LOAD(int64_t, &a->page->start[i].end)];
+    if (LDG_TID == 0) ldg_dev_fused_end((uint64_t *)(uintptr_t)LDG_LOAD(uint64_t, &e->word), LDG_LOAD(uint64_t, &e->id), LDG_LOAD(uint32_t, &e->tiles), &e->left);
+  }
+}
+
+LDG_DEVICE void ldg_dev_few(const ldg_few_args *a, bool reduces) {
+  for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) {
+    int i = 0;
+    while (i + 1 < a->n && a->start[i + 1].first <= t) i++;
+    LDG_UNROLL(1)
+    for (int32_t k = 0; k < a->parts; k++) ldg_dev_any_tile(&a->cargo[i], (t - a->start[i].first) * a->parts + k, reduces);
+    LDG_SYNC();
+    const int64_t r = a->start[i].end;
+    if (LDG_TID == 0) ldg_dev_fused_end(a->end[r].word, a->end[r].id, a->end[r].tiles, &a->page->end[r].left);
   }
 }
 
 /* Without reductions it takes 40 registers a thread rather than 64 (ptxas of CUDA 13 for sm_90). */
 LDG_KERNEL_BESIDE(fused, ldg_fused_args, 6) { ldg_dev_fused(a, false); }
-LDG_KERNEL(fused_reduce, ldg_fused_args) { ldg_dev_fused(a, true); }
+LDG_KERNEL_BESIDE(fused_reduce, ldg_fused_args, 4) { ldg_dev_fused(a, true); }
+LDG_KERNEL_BESIDE(few, ldg_few_args, 6) { ldg_dev_few(a, false); }
+LDG_KERNEL_BESIDE(few_reduce, ldg_few_args, 4) { ldg_dev_few(a, true); }

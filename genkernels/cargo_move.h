@@ -50,56 +50,54 @@ LDG_NEST_PAIRS(ldg_dev_wide_1, uint64_t, ldg_dev_by, LDG_MAD_WIDE, 1)
 
 /* ---- trees ---- */
 
-/* The last entry that starts at or before the byte: never an empty one. */
-LDG_DEVICE int64_t ldg_dev_find(const int64_t *sum, int64_t n, int64_t byte) {
-  int64_t lo = 0;
-  while (n > 1) {
-    const int64_t half = n / 2;
-    if (LDG_LOAD(int64_t, sum + lo + half) <= byte) lo += half;
-    n -= half;
+/* The last entry that begins at or before the byte, and so never an empty one; the few of one width of the index are searched by halves. */
+LDG_DEVICE int64_t ldg_dev_find(const int64_t *pairs, const int64_t *index, int64_t shift, int64_t byte) {
+  int64_t lo = LDG_LOAD(int64_t, index + (byte >> shift)), hi = LDG_LOAD(int64_t, index + (byte >> shift) + 1);
+  while (lo < hi) {
+    const int64_t mid = hi - (hi - lo) / 2;
+    if (LDG_LOAD(int64_t, pairs + 2 * mid) <= byte) lo = mid;
+    else hi = mid - 1;
   }
   return lo;
 }
 
-LDG_DEVICE ldg_divisor ldg_dev_load_divisor(const ldg_divisor *d) {
-  const ldg_divisor v = { LDG_LOAD(int64_t, &d->n), LDG_LOAD(uint64_t, &d->magic), LDG_LOAD(int64_t, &d->shift) };
-  return v;
-}
-
-/* Byte `byte` of a node into entry i of it; the rest of the way is the entry's. */
-LDG_DEVICE int64_t ldg_dev_enter(const int64_t *image, const ldg_image_node *node, int64_t kind, int64_t *byte, int64_t *at) {
-  const int64_t psum = LDG_LOAD(int64_t, &node->psum);
-  const ldg_divisor each = ldg_dev_load_divisor(&node->each);
-  int64_t i;
-  if (psum) {
-    i = ldg_dev_find(image + psum, LDG_LOAD(int64_t, &node->n), *byte);
-    *byte -= LDG_LOAD(int64_t, image + psum + i);
-  } else {
-    i = ldg_dev_over(*byte, &each);
-    *byte -= i * each.n;
+/* Byte `byte` of a node into an entry of it; the rest of the way is the entry's, whose node is returned, 0 for bytes. A root is an argument of the
+ * kernel, or what it was copied to; all others are in memory. */
+#define LDG_ENTER(name, GET)                                                                                    \
+  LDG_DEVICE int64_t name(const int64_t *image, const ldg_image_node *node, int64_t *byte, int64_t *at) {       \
+    const ldg_divisor each = { GET(node->each.n), (uint64_t)GET(node->each.magic), GET(node->each.shift) };     \
+    const int64_t kind = GET(node->kind), pairs = GET(node->pairs);                                             \
+    int64_t i;                                                                                                  \
+    if (pairs) {                                                                                                \
+      i = ldg_dev_find(image + pairs, image + GET(node->index), GET(node->shift), *byte);                       \
+      *byte -= LDG_LOAD(int64_t, image + pairs + 2 * i), *at += LDG_LOAD(int64_t, image + pairs + 2 * i + 1);   \
+      if (kind == LDG_IMAGE_JOIN) return LDG_LOAD(int64_t, image + GET(node->kids) + i);                        \
+    }                                                                                                           \
+    if (pairs || kind == LDG_IMAGE_REPEAT) {                                                                    \
+      i = ldg_dev_over(*byte, &each);                                                                           \
+      *at += i * GET(node->stride);                                                                             \
+    } else {                                                                                                    \
+      i = ldg_dev_over(*byte, &each);                                                                           \
+      *at += LDG_LOAD(int64_t, image + GET(node->at) + i);                                                      \
+    }                                                                                                           \
+    *byte -= i * each.n;                                                                                        \
+    return GET(node->child);                                                                                    \
   }
-  if (kind == LDG_IMAGE_REPEAT) *at += i * LDG_LOAD(int64_t, &node->stride);
-  else *at += LDG_LOAD(int64_t, image + LDG_LOAD(int64_t, &node->at) + i);
-  if (kind == LDG_IMAGE_JOIN) return LDG_LOAD(int64_t, image + LDG_LOAD(int64_t, &node->kids) + i);
-  if (kind == LDG_IMAGE_BLOCKS && psum) {
-    const int64_t copy = ldg_dev_over(*byte, &each);
-    *at += copy * LDG_LOAD(int64_t, &node->stride), *byte -= copy * each.n;
-  }
-  return LDG_LOAD(int64_t, &node->child);
-}
+#define LDG_GET_PLAIN(x) (x)
+#define LDG_GET_LOADED(x) LDG_LOAD(int64_t, (const int64_t *)&(x))
+LDG_ENTER(ldg_dev_enter_root, LDG_GET_PLAIN)
+LDG_ENTER(ldg_dev_enter, LDG_GET_LOADED)
 
 /* The offset of stream byte `byte`. */
 LDG_DEVICE int64_t ldg_dev_seek(const ldg_cargo_side *s, int64_t byte) {
   if (!s->image) return byte;
   const int64_t item = ldg_dev_over(byte, &s->item);
-  int64_t at = item * s->extent, word = 0;
+  int64_t at = item * s->extent;
   byte -= item * s->item.n;
-  for (;;) {
-    const ldg_image_node *node = (const ldg_image_node *)(s->image + word);
-    const int64_t kind = LDG_LOAD(int64_t, &node->kind);
-    if (kind == LDG_IMAGE_BYTES) return at + byte;
-    word = ldg_dev_enter(s->image, node, kind, &byte, &at);
-  }
+  if (s->root.kind == LDG_IMAGE_BYTES) return at + byte;
+  int64_t word = ldg_dev_enter_root(s->image, &s->root, &byte, &at);
+  while (word) word = ldg_dev_enter(s->image, (const ldg_image_node *)(s->image + word), &byte, &at);
+  return at + byte;
 }
 
 /* Byte k of unit x. */
@@ -138,42 +136,45 @@ LDG_MOVE_PAIRS(ldg_dev_move_1, 1)
 
 /* n units, `step` apart, from x on: those that are there. A thread that is alone thus takes them in the order of the stream. */
 #define LDG_MOVE_SOME(name, T, find, n)                                         \
-  LDG_DEVICE void name(const ldg_cargo *c, T x, T step) {                       \
-    const T hi = (T)c->hi;                                                      \
+  LDG_DEVICE void name##_1(const ldg_cargo *c, T x) {                           \
+    ldg_pair p;                                                                 \
+    if (x >= (T)c->hi) return;                                                  \
+    find##_1(c, x, 0, &p);                                                      \
+    ldg_dev_move_1(&p, c->word);                                                \
+  }                                                                             \
+  LDG_DEVICE void name##_##n(const ldg_cargo *c, T x, T step) {                 \
     ldg_pair p[n];                                                              \
-    if (x + (n - 1) * step < hi) {                                              \
+    if (x + (n - 1) * step < (T)c->hi) {                                        \
       find##_##n(c, x, step, p);                                                \
       ldg_dev_move_##n(p, c->word);                                             \
       return;                                                                   \
     }                                                                           \
-    for (int k = 0; k < n && x < hi; k++, x += step) {                          \
-      find##_1(c, x, step, p);                                                  \
-      ldg_dev_move_1(p, c->word);                                               \
-    }                                                                           \
+    for (int k = 0; k < n; k++) name##_1(c, x + (T)k * step);                   \
   }
-
-#define LDG_TREE_PAIRS(name, count)                                             \
-  LDG_DEVICE void name(const ldg_cargo *c, int64_t x, int64_t step, ldg_pair *p) { \
-    LDG_UNROLL(4)                                                               \
-    for (int k = 0; k < count; k++) p[k] = ldg_dev_trees(c, x + k * step, 0);   \
-  }
-LDG_TREE_PAIRS(ldg_dev_trees_4, 4)
-LDG_TREE_PAIRS(ldg_dev_trees_1, 1)
 LDG_MOVE_SOME(ldg_dev_move_narrow, uint32_t, ldg_dev_narrow, 4)
 LDG_MOVE_SOME(ldg_dev_move_wide, uint64_t, ldg_dev_wide, 2)
-LDG_MOVE_SOME(ldg_dev_move_trees, int64_t, ldg_dev_trees, 4)
-LDG_MOVE_SOME(ldg_dev_move_tree, int64_t, ldg_dev_trees, 1)
 
-/* Tile t of the cargo; all threads of the block come here, and four times their number divides a tile. */
+/* Tile t of the cargo; all threads of the block come here, and four times their number divides the larger tile. */
 #define LDG_MOVE_TILE(name, T, move, n)                                         \
   LDG_DEVICE void name(const ldg_cargo *c, int64_t t) {                         \
-    const T x = (T)(c->lo + t * LDG_TILE) + LDG_TID, step = LDG_BLOCK_DIM;      \
-    for (T i = 0; i < LDG_TILE; i += n * step) move(c, x + i, step);            \
+    const T x = (T)(c->lo + t * c->tile) + LDG_TID, step = LDG_BLOCK_DIM;       \
+    if (c->tile == LDG_TILE) {                                                  \
+      for (T i = 0; i < LDG_TILE; i += step) move##_1(c, x + i);                \
+    } else {                                                                    \
+      for (T i = 0; i < LDG_TILE_MOST; i += n * step) move##_##n(c, x + i, step); \
+    }                                                                           \
   }
 LDG_MOVE_TILE(ldg_dev_tile_narrow, uint32_t, ldg_dev_move_narrow, 4)
 LDG_MOVE_TILE(ldg_dev_tile_wide, uint64_t, ldg_dev_move_wide, 2)
-LDG_MOVE_TILE(ldg_dev_tile_trees, int64_t, ldg_dev_move_trees, 4)
-LDG_MOVE_TILE(ldg_dev_tile_tree, int64_t, ldg_dev_move_tree, 1)
+
+/* One word a thread: four ways down a tree take four times as long. */
+LDG_DEVICE void ldg_dev_tile_tree(const ldg_cargo *c, int64_t t) {
+  const int64_t x = c->lo + t * LDG_TILE;
+  for (int64_t i = LDG_TID; i < LDG_TILE && x + i < c->hi; i += LDG_BLOCK_DIM) {
+    const ldg_pair p = ldg_dev_trees(c, x + i, 0);
+    ldg_dev_move_1(&p, c->word);
+  }
+}
 
 LDG_DEVICE const ldg_cargo *ldg_dev_cargo(const ldg_cargo_args *a, int64_t t) {
   int64_t i = 0;

@@ -110,8 +110,8 @@ LDG_DEVICE void ldg_dev_reduce_unit(const ldg_cargo *c, int64_t x) {
 }
 
 LDG_OUTLINE void ldg_dev_reduce_tile(const ldg_cargo *c, int64_t t) {
-  const int64_t x = c->lo + t * LDG_TILE;
-  for (int64_t i = LDG_TID; i < LDG_TILE && x + i < c->hi; i += LDG_BLOCK_DIM) ldg_dev_reduce_unit(c, x + i);
+  const int64_t x = c->lo + t * c->tile;
+  for (int64_t i = LDG_TID; i < c->tile && x + i < c->hi; i += LDG_BLOCK_DIM) ldg_dev_reduce_unit(c, x + i);
 }
 
 #endif

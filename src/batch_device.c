@@ -24,6 +24,7 @@ typedef struct device {
 
 #define BLOCK 64      /* bytes of a typical block */
 #define LOOK_EVERY 1000000 /* ns */
+#define TILES_MOST 4096 /* of a launch: several times the blocks that a device runs at once */
 
 static void done(const device *d, ldg_batch_item *it, int error) { ldg_batch_done(&d->words, it, error); }
 static own *own_of(device *d, int64_t n) { return &d->own[n & (d->words.slots - 1)]; }
@@ -47,7 +48,7 @@ static int take(void *self, ldg_work *w, bool *alone) {
   if (w->lo == w->hi) return LADING_OK;
   int e = known ? LADING_OK : ldg_queue_with(d->queue, ask, w);
   if (!e) e = ldg_queue_coincides(w, &coincides);
-  *alone = coincides || !reached(d, w) || !ldg_queue_ships(w) || (w->hi - w->lo) >> 40; /* tiles are counted in 32 bits */
+  *alone = coincides || !reached(d, w) || !ldg_queue_ships(w);
   return e;
 }
 
@@ -90,7 +91,7 @@ typedef struct launch {
   ldg_fused_page *to;
   bool recorded, idle, reduces;
   double here;             /* time for those that run here */
-  int64_t cargos, tiles;
+  int64_t cargos;
   const ldg_work *last;    /* the one that was loaded last, by so many cargos; NULL: none */
   int last_n;
 } launch;
@@ -130,11 +131,7 @@ static int load(launch *l, const ldg_device *dev, ldg_lane *lane, const ldg_batc
   l->reduces |= it->work.reduction.op != LADING_REPLACE;
   ldg_fused_end *const end = &l->to->end[l->page->n];
   *end = (ldg_fused_end){ .word = l->recorded ? NULL : l->d->fuser.words + ldg_batch_slot(&l->d->words, it->id), .id = it->id };
-  for (int i = 0; i < n; i++) {
-    const int64_t tiles = (c[i].hi - c[i].lo - 1) / (LDG_TILE * LDG_FUSED_PARTS(c[i].unit)) + 1;
-    l->to->start[l->cargos++] = (ldg_fused_start){ l->tiles, l->page->n };
-    l->tiles += tiles, end->left += (uint32_t)tiles;
-  }
+  for (int i = 0; i < n; i++) l->to->start[l->cargos++].end = l->page->n;
   return LADING_OK;
 }
 
@@ -153,11 +150,29 @@ static void gather(launch *l, const ldg_device *dev, ldg_lane *lane, ldg_batch_i
   }
 }
 
+static int64_t own_tiles(const ldg_cargo *c) { return (c->hi - c->lo - 1) / c->tile + 1; }
+
+/* Fewer tiles, of several parts, where there are many more than a device runs at once. */
+static ldg_fused_launch number_tiles(const launch *l) {
+  ldg_fused_page *const p = l->to;
+  ldg_fused_launch to = { .cargos = l->cargos, .parts = 1, .page = (int)(l->page - l->d->page), .reduces = l->reduces, .recorded = l->recorded };
+  int64_t all = 0;
+  for (int64_t i = 0; i < l->cargos; i++) all += own_tiles(&p->cargo[i]);
+  while (all / to.parts > TILES_MOST) to.parts *= 2;
+  for (int64_t i = 0; i < l->cargos; i++) {
+    const int64_t tiles = (own_tiles(&p->cargo[i]) - 1) / to.parts + 1;
+    p->start[i].first = to.tiles;
+    to.tiles += tiles, p->end[p->start[i].end].tiles += (uint32_t)tiles;
+  }
+  return to;
+}
+
 /* A recorded launch runs when the graph does, any number of times: its page stays, its requests are done with the recording. */
 static int depart(launch *l, const ldg_device *dev, ldg_lane *lane) {
   page *p = l->page;
   if (!p->n) return LADING_OK;
-  const int e = dev->fuse(lane, &l->d->fuser, &(ldg_fused_launch){ l->cargos, l->tiles, (int)(p - l->d->page), l->reduces, l->recorded });
+  const ldg_fused_launch to = number_tiles(l);
+  const int e = dev->fuse(lane, &l->d->fuser, &to);
   for (int i = 0; (e || l->recorded) && i < p->n; i++) done(l->d, p->item[i], e);
   p->recorded = l->recorded && !e;
   return LADING_OK;

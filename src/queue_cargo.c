@@ -53,7 +53,7 @@ static int load(shipment *s, const ldg_cargo *c) {
 static ldg_cargo blank(const shipment *s) {
   ldg_cargo c;
   memset(&c, 0, offsetof(ldg_cargo, as));
-  c.op = s->op ? (int32_t)s->work->reduction.op : LADING_REPLACE;
+  c.op = s->op ? (int16_t)s->work->reduction.op : LADING_REPLACE, c.tile = LDG_TILE;
   return c;
 }
 
@@ -87,12 +87,22 @@ static bool is_near(const ldg_cargo *c) {
   return yes;
 }
 
+/* What lies close together is read by threads that are all at work only where each of them reads more than one narrow word: of 64 MiB in words of 4 bytes, 8
+ * bytes apart, 63 us by one and 50 by four. All else gains nothing by it, and blocks far apart lose up to a tenth (an H200; ../bench/README.md). */
+enum { AT_ONCE = 1 << 18 /* threads */, NEAR = 64 /* bytes */, NARROW = 8 };
+static bool is_close(int64_t block, int64_t stride) { return block >= NEAR || (stride <= 2 * block && stride >= -2 * block); }
+static int32_t tile_of(const ldg_cargo *c, const ldg_nest *n) {
+  const bool close = n->nd == 0 || (is_close(n->block, n->dim[0].src) && is_close(n->block, n->dim[0].dst));
+  return close && c->word <= NARROW && c->hi - c->lo > AT_ONCE ? LDG_TILE_MOST : LDG_TILE;
+}
+
 /* Bytes [lo, hi) of the nest, with units of that many bytes and words that divide them. */
 static void nest_cargo(ldg_cargo *c, const ldg_nest *n, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
   c->word = word, c->unit = (int32_t)unit, c->lo = lo / unit, c->hi = hi / unit;
   nest_digits(c, n, true);
   c->form = c->hi < INT32_MAX && is_near(c) ? LDG_FORM_NARROW : LDG_FORM_WIDE;
   if (c->form == LDG_FORM_WIDE) nest_digits(c, n, false);
+  c->tile = tile_of(c, n);
 }
 
 static uint64_t nest_bits(const ldg_nest *n) {
@@ -118,7 +128,7 @@ static int load_words(shipment *s, ldg_cargo *c, const ldg_nest *n, int32_t word
 static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n, int64_t lo, int64_t hi) {
   const uint64_t bits = nest_bits(n) | bits_of(c->src) | bits_of(c->dst);
   if (!s->op) return load_words(s, c, n, word_of(bits, LDG_WORD_MAX), lo, hi);
-  c->elem = s->work->reduction.sig.node->kind;
+  c->elem = (int16_t)s->work->reduction.sig.node->kind;
   nest_cargo(c, n, word_of(bits | (uint64_t)s->op->size, REDUCED_MAX), s->op->size, lo, hi);
   return load(s, c);
 }
@@ -197,7 +207,7 @@ static int by_nest(shipment *s, bool *done) {
 
 static void fill_image(void *arg, void *to) { ldg_queue_image_write(arg, to); }
 
-static int image_of(shipment *s, const ldg_plan *p, const int64_t **out) {
+static int image_of(shipment *s, const ldg_plan *p, ldg_table_words *out) {
   const ldg_rep *r = p->layout->rep;
   const lading_id id = ldg_layout_named(p->layout);
   return s->dev->table(s->lane, &id, 8 * ldg_queue_image_words(r), fill_image, (void *)(uintptr_t)r, out);
@@ -205,7 +215,7 @@ static int image_of(shipment *s, const ldg_plan *p, const int64_t **out) {
 
 int ldg_queue_keep_tables(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   shipment s = { .dev = dev, .lane = lane, .work = w };
-  const int64_t *image;
+  ldg_table_words image;
   int e = LADING_OK;
   for (int i = LDG_SRC; i <= LDG_DST && !e; i++) e = image_of(&s, w->plan[i], &image);
   return e;
@@ -217,8 +227,11 @@ static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
   const char *base = side->base;
   if (ldg_side_is_run(side)) base = ldg_at(base, side->rep->first);
   else {
-    const int e = image_of(s, s->work->plan[i], &to->image);
+    ldg_table_words image;
+    const int e = image_of(s, s->work->plan[i], &image);
     if (e) return e;
+    to->image = image.there;
+    memcpy(&to->root, image.head, sizeof to->root);
     to->item = (ldg_divisor){ 0, 0, 0 }, to->extent = 0;
     if (side->count > 1) to->item = ldg_queue_divisor(side->rep->size, false), to->extent = side->extent;
     *bits |= (uint64_t)ldg_layout_grain(s->work->plan[i]->layout) | (side->count > 1 ? (uint64_t)side->extent : 0);
@@ -245,7 +258,7 @@ static int by_trees(shipment *s) {
   if (e) return e;
   const int32_t word = word_of(bits, LDG_WORD_MAX);
   if (s->op) {
-    c.elem = s->work->reduction.sig.node->kind;
+    c.elem = (int16_t)s->work->reduction.sig.node->kind;
     tree_cargo(&c, word_of((uint64_t)word | (uint64_t)s->op->size | (uint64_t)lo, REDUCED_MAX), s->op->size, lo, hi);
     return load(s, &c);
   }

@@ -11,10 +11,21 @@ ldg_divisor ldg_queue_divisor(int64_t n, bool narrow) {
   return (ldg_divisor){ n, i.by, i.shift - 1 };
 }
 
+/* The index has at most as many entries as the list it is of. */
+static int64_t shift_of(const ldg_rep *r) {
+  int64_t shift = 0;
+  while ((r->size - 1) >> shift >= r->n) shift++;
+  return shift;
+}
+static int64_t index_words(const ldg_rep *r) { return ((r->size - 1) >> shift_of(r)) + 2; }
+
+static bool is_bytes(const ldg_rep *r) { return r->kind == LDG_BYTES; }
+static int64_t node_words(const ldg_rep *r) { return is_bytes(r) ? 0 : ldg_queue_image_words(r); }
+
 int64_t ldg_queue_image_words(const ldg_rep *r) {
-  int64_t words = LDG_IMAGE_NODE_WORDS + (r->at ? r->n : 0) + (r->psum ? r->n + 1 : 0) + (r->kids ? r->n : 0);
-  if (r->child) words += ldg_queue_image_words(r->child);
-  for (int64_t i = 0; r->kids && i < r->n; i++) words += ldg_queue_image_words(r->kids[i]);
+  int64_t words = LDG_IMAGE_NODE_WORDS + (r->psum ? 2 * r->n + index_words(r) : r->at ? r->n : 0) + (r->kids ? r->n : 0);
+  if (r->child) words += node_words(r->child);
+  for (int64_t i = 0; r->kids && i < r->n; i++) words += node_words(r->kids[i]);
   return words;
 }
 
@@ -22,18 +33,34 @@ typedef struct page { int64_t *words, used; } page;
 
 static int64_t take(page *p, int64_t n) { return (p->used += n) - n; }
 
-static int64_t list(page *p, const int64_t *from, int64_t n) {
-  if (!from) return 0;
-  const int64_t at = take(p, n);
-  memcpy(p->words + at, from, (size_t)n * sizeof *from);
+static int64_t write_places(page *p, const ldg_rep *r) {
+  const int64_t at = take(p, r->n);
+  memcpy(p->words + at, r->at, (size_t)r->n * sizeof *r->at);
   return at;
 }
 
-static int64_t write(page *p, const ldg_rep *r) {
+static int64_t write_pairs(page *p, const ldg_rep *r) {
+  const int64_t at = take(p, 2 * r->n);
+  for (int64_t i = 0; i < r->n; i++) p->words[at + 2 * i] = r->psum[i], p->words[at + 2 * i + 1] = r->at[i];
+  return at;
+}
+
+static int64_t write_index(page *p, const ldg_rep *r, int64_t shift) {
+  const int64_t n = index_words(r), at = take(p, n);
+  for (int64_t b = 0, i = 0; b < n; p->words[at + b++] = i)
+    while (i + 1 < r->n && r->psum[i + 1] <= b << shift) i++;
+  return at;
+}
+
+static int64_t write_node(page *p, const ldg_rep *r);
+static int64_t write(page *p, const ldg_rep *r) { return is_bytes(r) ? 0 : write_node(p, r); }
+
+static int64_t write_node(page *p, const ldg_rep *r) {
   const int64_t at = take(p, LDG_IMAGE_NODE_WORDS);
-  ldg_image_node node = { .kind = r->kind, .n = r->n, .stride = r->stride };
+  ldg_image_node node = { .kind = r->kind, .stride = r->stride };
   node.each = ldg_queue_divisor(r->child ? r->child->size : 1, false);
-  node.at = list(p, r->at, r->n), node.psum = list(p, r->psum, r->n + 1);
+  if (r->psum) node.shift = shift_of(r), node.pairs = write_pairs(p, r), node.index = write_index(p, r, node.shift);
+  else if (r->at) node.at = write_places(p, r);
   node.kids = r->kids ? take(p, r->n) : 0;
   for (int64_t i = 0; r->kids && i < r->n; i++) p->words[node.kids + i] = write(p, r->kids[i]);
   if (r->child) node.child = write(p, r->child);
@@ -43,5 +70,5 @@ static int64_t write(page *p, const ldg_rep *r) {
 
 void ldg_queue_image_write(const ldg_rep *r, int64_t *words) {
   page p = { words, 0 };
-  write(&p, r);
+  write_node(&p, r);
 }

@@ -1,7 +1,7 @@
 /* batch_graph: a launch that comes again and again becomes a graph where that is faster, by clocks that the stand-in driver sets; whatever
  * fails of graphs, launches do it. */
 #include "batch_device.h"
-#include "base.h"
+#include "backend.h"
 
 static const call graph_launches = { "cuGraphLaunch", "hipGraphLaunch" },
                   graphs_made = { "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags" },
@@ -10,7 +10,7 @@ static const call graph_launches = { "cuGraphLaunch", "hipGraphLaunch" },
                   streams_made = { "cuStreamCreate", "hipStreamCreateWithFlags" },
                   events_made = { "cuEventCreate", "hipEventCreateWithFlags" };
 
-enum { KEPT = 32 /* graphs */, TRIALS = 14 /* more than it takes to decide */, SPOTS = 32, SOURCES = 7 };
+enum { KEPT = 32 /* graphs */, TRIALS = 14 /* more than it takes to decide */, SPOTS = 32, SOURCES = 7, MANY = LDG_FEW_CARGOS + 1 /* for a page */ };
 
 /* Turns of n sums, or copies, of 4-byte numbers; every turn takes other ones to other spots. */
 typedef struct sums { void *stream; lading_queue *q; lading_batch *b; char *at; int32_t *host, want[SPOTS]; int turns; } sums;
@@ -69,10 +69,10 @@ static void decided(const char *setting, bool graphs) {
   enum { TURNS = 10 };
   sums s;
   if (!sums_open(&s, setting)) return;
-  for (int i = 0; i < TRIALS; i++) sums_turn(&s, 5, LADING_SUM);
+  for (int i = 0; i < TRIALS; i++) sums_turn(&s, MANY, LADING_SUM);
   ck_assert_int_eq(counted(graphs_made), 1);
   const int64_t before = counted(graph_launches), launched = counted(launches);
-  for (int i = 0; i < TURNS; i++) sums_turn(&s, 5, LADING_SUM);
+  for (int i = 0; i < TURNS; i++) sums_turn(&s, MANY, LADING_SUM);
   ck_assert_int_eq(counted(graph_launches) - before, graphs ? TURNS : 0);
   ck_assert_int_eq(counted(launches) - launched, graphs ? 0 : TURNS);
   sums_close(&s);
@@ -89,19 +89,19 @@ START_TEST(not_in_recordings) {
   void *graph;
   lading_request r[SPOTS];
   if (!sums_open(&s, "launch-takes 1000000000")) return;
-  for (int i = 0; i < TRIALS; i++) sums_turn(&s, 5, LADING_SUM);
+  for (int i = 0; i < TRIALS; i++) sums_turn(&s, MANY, LADING_SUM);
   const int64_t before = counted(graph_launches), launched = counted(launches);
   ck_assert_int_gt(before, 0);
   int32_t want[SPOTS];
   memcpy(want, s.want, sizeof want);
   OK(d->begin_capture(s.stream, 0));
-  sums_start(&s, 5, LADING_SUM, r);
+  sums_start(&s, MANY, LADING_SUM, r);
   OK(d->end_capture(s.stream, &graph));
   memcpy(s.want, want, sizeof want); /* it never runs */
   ck_assert_int_eq(counted(graph_launches), before);
   ck_assert_int_eq(counted(launches), launched + 1);
   OK(d->graph_free(graph));
-  sums_turn(&s, 5, LADING_SUM);
+  sums_turn(&s, MANY, LADING_SUM);
   sums_close(&s);
 }
 END_TEST
@@ -113,7 +113,7 @@ START_TEST(beside_recordings_of_others) {
   if (!sums_open(&s, "launch-takes 1000000000")) return;
   OK(d->stream(&other, 1));
   OK(d->begin_capture(other, 0));
-  for (int i = 0; i < TRIALS; i++) sums_turn(&s, 5, LADING_SUM);
+  for (int i = 0; i < TRIALS; i++) sums_turn(&s, MANY, LADING_SUM);
   ck_assert_int_eq(counted(graphs_made), 1);
   OK(d->end_capture(other, &graph));
   OK(d->graph_free(graph));
@@ -130,9 +130,9 @@ START_TEST(pages_of_their_own) {
   tell("patience -1"), tell("launch-takes 1000000000");
   for (int i = 0; i < TRIALS + 6; i++) {
     lading_request r[ABREAST][SPOTS];
-    for (int k = 0; k < ABREAST; k++) sums_start(&s, 3, LADING_SUM, r[k]);
+    for (int k = 0; k < ABREAST; k++) sums_start(&s, MANY, LADING_SUM, r[k]);
     for (int k = 0; k < ABREAST; k++)
-      for (int j = 0; j < 3; j++) OK(lading_batch_wait(s.b, r[k][j]));
+      for (int j = 0; j < MANY; j++) OK(lading_batch_wait(s.b, r[k][j]));
     OK(lading_queue_sync(s.q));
   }
   if (d->fake) ck_assert_int_gt(counted(graph_launches), 2 * ABREAST);
@@ -140,9 +140,9 @@ START_TEST(pages_of_their_own) {
 }
 END_TEST
 
-/* As many tiles, of one long request or of two short ones, in turn. */
+/* As many tiles, by one request of two tiles or by two of one each, beside others, in turn. */
 START_TEST(cargos_of_as_many_tiles) {
-  enum { LONG = 6000, ALL = 4 * (LONG + 8) };
+  enum { LONG = 8 * LDG_TILE, APART = LONG + 200, ALL = 2 * ((MANY + 1) * APART + 8) };
   lading_queue *q = device_begin("");
   tell("reset"), tell("launch-takes 1000000000");
   lading_batch *b = batch_of(q, &by_hand);
@@ -151,21 +151,23 @@ START_TEST(cargos_of_as_many_tiles) {
   OK(lading_type_contiguous(LONG / 4, lading_elem_type(LADING_INT32), &numbers));
   for (int i = 0; i < 2 * TRIALS; i++) {
     const lading_mem there = { LADING_MEM_DEVICE, 0 };
-    lading_work w = { .kind = LADING_WORK_PACK, .src_type = numbers, .src_count = 1, .src = at + 4, .dst = to, .hi = i % 2 ? 4 : LONG,
-                      .src_mem = there, .dst_mem = there };
+    lading_request r[MANY + 1];
+    const int n = MANY + i % 2;
     for (int k = 0; k < ALL; k++) host[k] = (char)(i + k / 100);
     OK(d->to_device(at, host, ALL, NULL));
     OK(d->sync(NULL));
-    const lading_request first = added(b, &w);
-    w.src = at + 204, w.dst = to + 200;
-    if (i % 2) added(b, &w);
+    for (int k = 0; k < n; k++) {
+      const int64_t bytes = i % 2 == 0 && k == 0 ? LONG : 4;
+      lading_work w = { .kind = LADING_WORK_PACK, .src_type = numbers, .src_count = 1, .src = at + 4 + k * APART, .dst = to + k * APART, .hi = bytes,
+                        .src_mem = there, .dst_mem = there };
+      r[k] = added(b, &w);
+      memcpy(host + ALL / 2 + 4 + k * APART, host + 4 + k * APART, (size_t)bytes);
+    }
     OK(lading_batch_flush(b));
-    OK(lading_batch_wait(b, first));
+    for (int k = 0; k < n; k++) OK(lading_batch_wait(b, r[k]));
     OK(lading_queue_sync(q));
     OK(d->to_host(host + ALL, at, ALL, NULL));
     OK(d->sync(NULL));
-    memcpy(host + ALL / 2 + 4, host + 4, (size_t)(i % 2 ? 4 : LONG));
-    if (i % 2) memcpy(host + ALL / 2 + 204, host + 204, 4);
     ck_assert(memcmp(host, host + ALL, ALL) == 0);
   }
   if (d->fake) ck_assert_int_eq(counted(graphs_made), 2);
@@ -186,11 +188,11 @@ START_TEST(graphs_are_forgotten) {
   if (!sums_open(&s, "launch-takes 1000000000")) return;
   for (int n = 1; n <= LENGTHS; n++)
     for (int sum = 0; sum < 2; sum++) {
-      for (int i = 0; i < TRIALS; i++) sums_turn(&s, n, sum ? LADING_SUM : LADING_REPLACE);
+      for (int i = 0; i < TRIALS; i++) sums_turn(&s, LDG_FEW_CARGOS + n, sum ? LADING_SUM : LADING_REPLACE);
       ck_assert_int_eq(counted(graphs_made), ++made);
       ck_assert_int_eq(made - counted(graphs_freed), ldg_min(made, KEPT));
     }
-  for (int i = 0; i < TRIALS; i++) sums_turn(&s, 1, LADING_REPLACE);
+  for (int i = 0; i < TRIALS; i++) sums_turn(&s, MANY, LADING_REPLACE);
   ck_assert_int_eq(counted(graphs_made), made > KEPT ? made + 1 : made);
   made = counted(graphs_made);
   sums_close(&s);
@@ -198,7 +200,7 @@ START_TEST(graphs_are_forgotten) {
 END_TEST
 
 /* The n-th signature of those below. */
-static void turn_of(sums *s, int n) { sums_turn(s, n / 2 + 1, n % 2 ? LADING_SUM : LADING_REPLACE); }
+static void turn_of(sums *s, int n) { sums_turn(s, MANY + n / 2, n % 2 ? LADING_SUM : LADING_REPLACE); }
 
 /* A full table, and none goes: the stream is not done, as far as the driver says. Then all is well, and the oldest one goes. */
 START_TEST(busy_graphs_stay) {
@@ -262,7 +264,7 @@ START_TEST(no_times) {
     sums s;
     if (!sums_open(&s, "launch-takes 1000000000")) return;
     OK(tell_of("fail", calls[k], " 1 999"));
-    for (int i = 0; i < 2 * TRIALS; i++) sums_turn(&s, 3, LADING_SUM);
+    for (int i = 0; i < 2 * TRIALS; i++) sums_turn(&s, MANY, LADING_SUM);
     ck_assert_int_eq(counted(graphs_made), 0);
     sums_close(&s);
   }
@@ -274,13 +276,13 @@ START_TEST(made_when_needed) {
   sums s;
   lading_batch *idle[4];
   if (!sums_open(&s, "launch-takes 1000000000")) return;
-  const int64_t events = counted(events_made);
+  const int64_t events = counted(events_made), streams = counted(streams_made);
   for (int i = 0; i < 4; i++) idle[i] = batch_of(s.q, &by_hand);
   ck_assert_int_eq(counted(events_made), events);
-  for (int n = 1; n < 5; n++) sums_turn(&s, n, LADING_SUM);
-  ck_assert_int_eq(counted(streams_made), 0);
-  for (int n = 1; n < 5; n++) sums_turn(&s, n, LADING_SUM);
-  ck_assert_int_eq(counted(streams_made), 1);
+  for (int n = 1; n < 5; n++) sums_turn(&s, LDG_FEW_CARGOS + n, LADING_SUM);
+  ck_assert_int_eq(counted(streams_made), streams);
+  for (int n = 1; n < 5; n++) sums_turn(&s, LDG_FEW_CARGOS + n, LADING_SUM);
+  ck_assert_int_eq(counted(streams_made), streams + 1);
   for (int i = 0; i < 4; i++) lading_batch_free(idle[i]);
   sums_close(&s);
 }
@@ -302,7 +304,7 @@ START_TEST(graphs_fail) {
       snprintf(rest, sizeof rest, " %d 999", nth);
       if (!sums_open(&s, "launch-takes 1000000000")) return;
       OK(tell_of("fail", calls[k], rest));
-      for (int i = 0; i < TRIALS + 4; i++) sums_turn(&s, 1 + i % 2, LADING_SUM);
+      for (int i = 0; i < TRIALS + 4; i++) sums_turn(&s, MANY + i % 2, LADING_SUM);
       sums_close(&s);
     }
 }
@@ -318,7 +320,7 @@ START_TEST(no_graphs) {
     lading_batch_free(s.b);
     OK(tell_of("fail", calls[k], when[k]));
     s.b = batch_of(s.q, &by_hand);
-    for (int i = 0; i < TRIALS; i++) sums_turn(&s, 3, LADING_SUM);
+    for (int i = 0; i < TRIALS; i++) sums_turn(&s, MANY, LADING_SUM);
     ck_assert_int_eq(counted(graph_launches), 0);
     sums_close(&s);
   }

@@ -42,6 +42,7 @@ static ldg_vendor vendor = {
     .capture_begin = "cuStreamBeginCapture_v2", .capture_end = "cuStreamEndCapture", .graph_instantiate = "cuGraphInstantiateWithFlags",
     .graph_launch = "cuGraphLaunch", .graph_free = "cuGraphDestroy", .exec_free = "cuGraphExecDestroy",
     .event_elapsed = "cuEventElapsedTime",
+    .graph_create = "cuGraphCreate", .graph_kernel = "cuGraphAddKernelNode_v2", .exec_set = "cuGraphExecKernelNodeSetParams_v2",
   },
 };
 

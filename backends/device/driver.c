@@ -19,7 +19,7 @@ static void *open_library(const ldg_vendor *v) {
 /* Both are structs of pointers, in the same order. */
 static bool find_functions(const ldg_driver_names *names, ldg_driver *out, void *library) {
 #define LDG_COUNT(name, takes) + 1
-  enum { OPTIONAL = 4 LDG_DRIVER_OPTIONAL(LDG_COUNT) LDG_DRIVER_GRAPHS(LDG_COUNT), ALL = sizeof *names / sizeof(char *) };
+  enum { OPTIONAL = 4 LDG_DRIVER_OPTIONAL(LDG_COUNT) LDG_DRIVER_GRAPHS(LDG_COUNT) LDG_DRIVER_REPLAYS(LDG_COUNT), ALL = sizeof *names / sizeof(char *) };
   _Static_assert(sizeof *names == sizeof *out, "a name for each function");
   for (size_t i = 0; i < ALL; i++) {
     const char *name;

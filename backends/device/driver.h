@@ -74,6 +74,12 @@ typedef struct ldg_access { int place, device, flags; } ldg_access;
   F(graph_free, (void *graph)) \
   F(exec_free, (void *exec)) \
   F(event_elapsed, (float *ms, void *from, void *to))
+/* All of these and of graphs, or none is used. Only where a graph that is freed while it is under way goes when it is done. */
+typedef struct ldg_node_params { void *function; unsigned grid[3], block[3], shared; void **params, **extra, *kernel, *context; } ldg_node_params;
+#define LDG_DRIVER_REPLAYS(F) \
+  F(graph_create, (void **graph, unsigned flags)) \
+  F(graph_kernel, (void **node, void *graph, const void *const *behind, size_t n, const ldg_node_params *params)) \
+  F(exec_set, (void *exec, void *node, const ldg_node_params *params))
 
 typedef void ldg_driver_any(void);
 typedef struct ldg_driver {
@@ -81,6 +87,7 @@ typedef struct ldg_driver {
   LDG_DRIVER(LDG_MEMBER)
   LDG_DRIVER_OPTIONAL(LDG_MEMBER)
   LDG_DRIVER_GRAPHS(LDG_MEMBER)
+  LDG_DRIVER_REPLAYS(LDG_MEMBER)
 #undef LDG_MEMBER
   /* Not every driver has these, but for the last, which takes something else in each. */
   ldg_driver_any *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *memory_copy;
@@ -91,6 +98,7 @@ typedef struct ldg_driver_names {
   LDG_DRIVER(LDG_MEMBER)
   LDG_DRIVER_OPTIONAL(LDG_MEMBER)
   LDG_DRIVER_GRAPHS(LDG_MEMBER)
+  LDG_DRIVER_REPLAYS(LDG_MEMBER)
 #undef LDG_MEMBER
   const char *stream_context, *pointer_set, *scratch_alloc, *scratch_free, *memory_copy;
 } ldg_driver_names;

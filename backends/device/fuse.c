@@ -1,4 +1,4 @@
-/* Fused launches: a page of cargos travels to the device, and one kernel runs it. */
+/* Fused launches: one kernel runs the cargos of a page, which travels to the device, or as its arguments, if they are few. */
 #include "graph.h"
 
 /* cudaErrorStreamCapture..., hipErrorStreamCapture... */
@@ -7,14 +7,21 @@ enum { BLOCK = 256, GRID_MAX = 1 << 20 }; /* HIP counts threads in 32 bits; bloc
 
 static const int64_t page_bytes = (int64_t)sizeof(ldg_fused_page) * LDG_FUSED_PAGES;
 
-/* In the context: words and pages in one piece of pinned memory. */
-static int allocate(const ldg_driver *d, int64_t words, ldg_fuser *out) {
+/* In the context: words and pages in one piece of pinned memory, and pages on the device that begin as that does, all 0. */
+static int allocate(ldg_site *s, int64_t words, ldg_fuser *out) {
+  const ldg_driver *d = s->driver;
   void *at;
   int e = d->pinned_alloc(&at, (size_t)(page_bytes + 8 * words), LDG_PINNED_PORTABLE | LDG_PINNED_MAPPED);
   if (e) return e;
   memset(at, 0, (size_t)(page_bytes + 8 * words));
   out->page = at, out->words = (uint64_t *)(void *)((char *)at + page_bytes);
   e = d->memory_alloc(&out->there, (size_t)page_bytes);
+  if (!e) {
+    pthread_mutex_lock(&s->lock);
+    e = ldg_site_upload(s, out->there, at, page_bytes);
+    pthread_mutex_unlock(&s->lock);
+    if (e) d->memory_free(out->there);
+  }
   if (e) d->pinned_free(at);
   return e;
 }
@@ -23,7 +30,7 @@ int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out) {
   int e = ldg_site_enter(l->site);
   if (!e) {
     const int mode = ldg_driver_relax(l->site->driver);
-    e = allocate(l->site->driver, words, out);
+    e = allocate(l->site, words, out);
     if (!e) out->graphs = ldg_graphs_open(l->site->driver);
     ldg_driver_restore(l->site->driver, mode);
     ldg_site_leave(l->site);
@@ -47,23 +54,39 @@ static int64_t used(int64_t n) { return (int64_t)offsetof(ldg_fused_page, cargo)
 
 typedef struct fused { const ldg_site *site; const ldg_fuser *fuser; const ldg_fused_launch *what; } fused;
 
+static ldg_fused_page *there_of(const fused *f) { return (ldg_fused_page *)(uintptr_t)f->fuser->there + f->what->page; }
+
+static int launch(const fused *f, int kernel, void *args, void *stream) {
+  void *params[] = { args };
+  const unsigned grid = (unsigned)ldg_min(f->what->tiles, GRID_MAX);
+  return f->site->driver->launch(f->site->kernel[kernel], grid, 1, 1, BLOCK, 1, 1, 0, stream, params, NULL);
+}
+
 /* In the context. */
-static int enqueue(void *arg, void *stream) {
+static int by_page(void *arg, void *stream) {
   const fused *f = arg;
-  const ldg_site *s = f->site;
   const ldg_fused_launch *w = f->what;
-  ldg_fused_page *const there = (ldg_fused_page *)(uintptr_t)f->fuser->there + w->page;
-  ldg_fused_args args = { w->tiles, w->cargos, there };
-  void *params[] = { &args }, *const kernel = s->kernel[w->reduces ? LDG_KERNEL_FUSED_REDUCE : LDG_KERNEL_FUSED];
-  const int e = s->vendor->copy(s->driver, there, &f->fuser->page[w->page], (size_t)used(w->cargos), stream);
-  return e ? e : s->driver->launch(kernel, (unsigned)ldg_min(w->tiles, GRID_MAX), 1, 1, BLOCK, 1, 1, 0, stream, params, NULL);
+  ldg_fused_args args = { w->tiles, (int32_t)w->cargos, (int32_t)w->parts, there_of(f) };
+  const int e = f->site->vendor->copy(f->site->driver, args.page, &f->fuser->page[w->page], (size_t)used(w->cargos), stream);
+  return e ? e : launch(f, w->reduces ? LDG_KERNEL_FUSED_REDUCE : LDG_KERNEL_FUSED, &args, stream);
+}
+
+static int by_arguments(const fused *f, void *stream) {
+  const ldg_fused_launch *w = f->what;
+  const ldg_fused_page *p = &f->fuser->page[w->page];
+  ldg_few_args args; /* the driver takes all of it, the kernel reads what is there */
+  args.tiles = w->tiles, args.n = (int32_t)w->cargos, args.parts = (int32_t)w->parts, args.page = there_of(f);
+  memcpy(args.end, p->end, sizeof args.end);
+  memcpy(args.start, p->start, sizeof args.start);
+  memcpy(args.cargo, p->cargo, (size_t)w->cargos * sizeof *p->cargo);
+  return launch(f, w->reduces ? LDG_KERNEL_FEW_REDUCE : LDG_KERNEL_FEW, &args, stream);
 }
 
 int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *what) {
   fused job = { l->site, f, what };
   int e = ldg_site_enter(l->site);
   if (e) return ldg_device_error(e);
-  e = ldg_graphs_run(f->graphs, l->stream, what, enqueue, &job);
+  e = what->cargos <= LDG_FEW_CARGOS ? by_arguments(&job, l->stream) : ldg_graphs_run(f->graphs, l->stream, what, by_page, &job);
   atomic_store(&l->since, 0); /* the tables of this page have their launch: they may go when it is done */
   ldg_site_leave(l->site);
   return ldg_device_error(e);

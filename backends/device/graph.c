@@ -69,7 +69,7 @@ void ldg_graphs_close(ldg_graphs *g, bool entered) {
 /* ---- which ---- */
 
 static bool is_same(const ldg_fused_launch *a, const ldg_fused_launch *b) {
-  return a->tiles == b->tiles && a->cargos == b->cargos && a->page == b->page && a->reduces == b->reduces;
+  return a->tiles == b->tiles && a->cargos == b->cargos && a->parts == b->parts && a->page == b->page && a->reduces == b->reduces;
 }
 
 /* Only once nothing of it is under way. */

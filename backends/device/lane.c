@@ -11,32 +11,44 @@ static int leave(ldg_lane *l, int driver_error) {
 
 /* ---- kernels ---- */
 
-static int launch(ldg_lane *l, int kernel, ldg_cargo_args *args, bool ordered) {
-  const unsigned grid = ordered ? 1 : (unsigned)ldg_min(args->tiles, GRID_MAX);
-  void *params[] = { args };
-  int e = enter(l);
-  if (e) return e;
-  e = leave(l, l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, ordered ? 1 : BLOCK, 1, 1, 0, l->stream, params, NULL));
+static int64_t tiles_of(const ldg_cargo *c) { return (c->hi - c->lo - 1) / c->tile + 1; }
+
+static int end_launch(ldg_lane *l, int driver_error) {
+  const int e = leave(l, driver_error);
   atomic_store(&l->since, 0);
   return e;
 }
 
-int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered) {
+static int launch_one(ldg_lane *l, int kernel, const ldg_cargo *cargo, int64_t tiles) {
+  ldg_one_args args = { tiles, *cargo };
+  void *params[] = { &args };
+  const int e = enter(l);
+  return e ? e : end_launch(l, ldg_replay_launch(l, kernel, tiles, params));
+}
+
+static int launch_several(ldg_lane *l, int kernel, const ldg_cargo *cargo, int n, bool ordered) {
   ldg_cargo_args args; /* the driver takes all of it, the kernel reads n */
+  void *params[] = { &args };
   args.tiles = 0, args.n = n;
   for (int i = 0; i < n; i++) {
     args.cargo[i] = cargo[i];
     args.cargo[i].first = args.tiles;
-    args.tiles += (cargo[i].hi - cargo[i].lo - 1) / LDG_TILE + 1;
+    args.tiles += tiles_of(&cargo[i]);
   }
-  return launch(l, cargo->op == LADING_REPLACE ? cargo->form : LDG_KERNEL_REDUCE, &args, ordered);
+  const unsigned grid = ordered ? 1 : (unsigned)ldg_min(args.tiles, GRID_MAX);
+  const int e = enter(l);
+  return e ? e : end_launch(l, l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, ordered ? 1 : BLOCK, 1, 1, 0, l->stream, params, NULL));
+}
+
+int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered) {
+  const int form = cargo->op == LADING_REPLACE ? cargo->form : LDG_FORMS;
+  return n == 1 && !ordered ? launch_one(l, LDG_KERNEL_ONE + form, cargo, tiles_of(cargo)) : launch_several(l, form, cargo, n, ordered);
 }
 
 int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo) {
-  ldg_cargo_args args;
-  args.tiles = args.n = 1, args.cargo[0] = *cargo;
-  for (int k = 0; k < cargo->nd; k++) args.tiles *= cargo->as.grid.dim[k].n.n;
-  return launch(l, LDG_KERNEL_TRANSPOSE, &args, false);
+  int64_t tiles = 1;
+  for (int k = 0; k < cargo->nd; k++) tiles *= cargo->as.grid.dim[k].n.n;
+  return launch_one(l, LDG_KERNEL_TRANSPOSE, cargo, tiles);
 }
 
 bool ldg_device_reaches(const ldg_lane *l, lading_memkind kind) {

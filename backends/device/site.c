@@ -6,8 +6,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* ---- sites ---- */
 
 static int load_kernels(ldg_site *s) {
-  static const char *const name[LDG_KERNELS] = { "ldg_d_narrow", "ldg_d_wide", "ldg_d_trees", "ldg_d_reduce", "ldg_d_transpose", "ldg_d_fused",
-                                             "ldg_d_fused_reduce" };
+  static const char *const name[LDG_KERNELS] = { "ldg_d_narrow", "ldg_d_wide", "ldg_d_trees", "ldg_d_reduce",
+                                             "ldg_d_narrow_one", "ldg_d_wide_one", "ldg_d_trees_one", "ldg_d_reduce_one", "ldg_d_transpose", "ldg_d_fused",
+                                             "ldg_d_fused_reduce", "ldg_d_few", "ldg_d_few_reduce" };
   int e = s->driver->module_load(&s->module, s->vendor->image);
   for (int i = 0; !e && i < LDG_KERNELS; i++) e = s->driver->module_function(&s->kernel[i], s->module, name[i]);
   return ldg_device_error(e);
@@ -18,6 +19,7 @@ static int make_site(ldg_vendor *v, ldg_context context, ldg_site **out) {
   if (!s) return LADING_ERR_NOMEM;
   memset(s, 0, sizeof *s);
   s->vendor = v, s->driver = &v->driver, s->context = context, s->table_most = LDG_TABLES_MOST, s->chunks_most = LDG_CHUNKS;
+  s->replays = ldg_replays_can(s->driver) ? LDG_REPLAYS_UNKNOWN : LDG_REPLAYS_SLOWER;
   int e = ldg_device_error(s->driver->context_device(&s->device));
   if (!e) e = load_kernels(s);
   if (e) {
@@ -140,6 +142,7 @@ void ldg_device_destroy(ldg_lane *l) {
   if (entered && l->tables && !ldg_lane_recorded(l)) ldg_site_leave_lane(l);
   unlink_lane(l); /* nobody waits for it from here on */
   if (entered) {
+    ldg_replays_close(l);
     for (int i = 0; i < LDG_MARKS; i++)
       if (l->event[i]) d->event_destroy(l->event[i]);
     if (l->own) d->stream_destroy(l->stream);

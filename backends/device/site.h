@@ -5,10 +5,12 @@
 
 #include "base_lru.h"
 #include "driver.h"
+#include "replay.h"
 
 #include <pthread.h>
 
-enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNEL_FUSED, LDG_KERNEL_FUSED_REDUCE, LDG_KERNELS }; /* first the forms of cargos */
+/* Of several cargos, first the forms; of one, the same forms and transposes; of many requests. */
+enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_ONE, LDG_KERNEL_ONE_REDUCE = LDG_KERNEL_ONE + LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNEL_FUSED, LDG_KERNEL_FUSED_REDUCE, LDG_KERNEL_FEW, LDG_KERNEL_FEW_REDUCE, LDG_KERNELS };
 
 /* Pinned memory for what kernels do not reach: more than one at a time, so that one fills while another one empties. */
 enum { LDG_CHUNKS = 16, LDG_CHUNK_BYTES = 1 << 20 };
@@ -22,6 +24,7 @@ struct ldg_site {
   ldg_context context;
   void *module, *kernel[LDG_KERNELS];
   int device;
+  _Atomic int replays;               /* LDG_REPLAYS_... */
   pthread_mutex_t lock;              /* of tables and lanes; callbacks of the driver never take it, since it is held while one waits for streams */
   void *upload;                      /* a stream for tables, NULL until there is one; it also waits for lanes that are gone */
   ldg_lru tables;
@@ -44,6 +47,7 @@ struct ldg_lane {
   bool tables;                       /* its kernels read some */
   _Atomic int64_t since;             /* the first request of a table that no launch has followed yet; 0: there is none */
   bool own;                          /* made here */
+  ldg_replays replays;
   void *event[LDG_MARKS];            /* behind the mark of that slot, which is n % LDG_MARKS; NULL until used */
   int64_t mark[LDG_MARKS];
 };
@@ -60,7 +64,15 @@ static inline void ldg_site_leave(const ldg_site *s) { void *was; s->driver->con
 bool ldg_lane_recorded(const ldg_lane *l);       /* into a graph; in its context */
 int ldg_site_leave_lane(ldg_lane *l);            /* what its kernels still read is not evicted before they are done; in its context */
 
+/* Waits for it; with the site's lock, in its context. An error of the driver. */
+int ldg_site_upload(ldg_site *s, ldg_address to, const void *from, int64_t bytes);
+void ldg_site_replays(ldg_lane *l, int known);    /* for tests: as if that was known */
 void ldg_site_tables(ldg_lane *l, int64_t most);  /* for tests: as if there was so much room for tables */
+
+/* A kernel of one cargo, on so many tiles, in the lane's context. An error of the driver. */
+int ldg_replay_launch(ldg_lane *l, int kernel, int64_t tiles, void **params);
+void ldg_replays_close(ldg_lane *l);              /* in its context */
+bool ldg_replays_can(const ldg_driver *d);
 
 /* What the driver knows of an address, whether or not the thread has a context. An error of the driver. */
 int ldg_site_facts(ldg_vendor *v, unsigned n, int *facts, void **values, ldg_address at);
@@ -78,7 +90,7 @@ int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
 int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo);
 int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out);
 int ldg_device_scratch_free(ldg_lane *l, char *at);
-int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out);
+int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, ldg_table_words *out);
 int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg);
 int ldg_device_borrow(ldg_lane *l, ldg_chunk *out);
 void ldg_device_give_back(ldg_chunk chunk);

@@ -5,10 +5,12 @@ typedef struct ldg_table {
   ldg_lru_link link;       /* first: a link is a table */
   struct ldg_table *chain;     /* of a bucket */
   lading_id id;
-  ldg_address at;
+  ldg_table_words words;
   int64_t bytes, stamp;    /* of the last request */
   bool kept;               /* a graph holds its address: it stays */
 } table;
+
+static ldg_address address_of(const table *t) { return (uintptr_t)t->words.there; }
 
 static bool same_id(lading_id a, lading_id b) { return a.w[0] == b.w[0] && a.w[1] == b.w[1]; }
 
@@ -50,7 +52,7 @@ static void drop(ldg_site *s, table *t) {
   ldg_lru_remove(&s->tables, &t->link);
   *place_of(s, &t->id) = t->chain;
   s->table_bytes -= t->bytes;
-  s->driver->memory_free(t->at);
+  s->driver->memory_free(address_of(t));
   ldg_free(t);
 }
 
@@ -64,7 +66,7 @@ static int make_room(ldg_site *s, int64_t bytes, int64_t most) {
 
 /* ---- a new one ---- */
 
-static int upload(ldg_site *s, ldg_address to, const void *from, int64_t bytes) {
+int ldg_site_upload(ldg_site *s, ldg_address to, const void *from, int64_t bytes) {
   int e = s->upload ? 0 : s->driver->stream_create(&s->upload, LDG_STREAM_NON_BLOCKING);
   if (!e) e = s->vendor->copy(s->driver, (void *)(uintptr_t)to, from, (size_t)bytes, s->upload);
   return e ? e : s->driver->stream_sync(s->upload);
@@ -74,13 +76,16 @@ static int fill_table(ldg_site *s, table *t, ldg_table_fill *fill, void *arg) {
   void *words = ldg_alloc(t->bytes);
   if (!words) return LDG_OUT_OF_MEMORY;
   fill(arg, words);
+  memcpy(t->words.head, words, sizeof t->words.head);
+  ldg_address at = 0;
   int e = make_room(s, t->bytes, s->table_most);
-  if (!e) e = s->driver->memory_alloc(&t->at, (size_t)t->bytes);
-  if (e == LDG_OUT_OF_MEMORY && make_room(s, t->bytes, 0) == 0) e = s->driver->memory_alloc(&t->at, (size_t)t->bytes);
+  if (!e) e = s->driver->memory_alloc(&at, (size_t)t->bytes);
+  if (e == LDG_OUT_OF_MEMORY && make_room(s, t->bytes, 0) == 0) e = s->driver->memory_alloc(&at, (size_t)t->bytes);
   if (!e) {
-    e = upload(s, t->at, words, t->bytes);
-    if (e) s->driver->memory_free(t->at);
+    e = ldg_site_upload(s, at, words, t->bytes);
+    if (e) s->driver->memory_free(at);
   }
+  t->words.there = (const int64_t *)(uintptr_t)at;
   ldg_free(words);
   return e;
 }
@@ -123,14 +128,14 @@ static int find_or_make(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_tab
   return e;
 }
 
-int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, const int64_t **out) {
+int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, ldg_table_words *out) {
   ldg_site *s = l->site;
   table *t;
   int e = ldg_device_error(ldg_site_enter(s));
   if (e) return e;
   pthread_mutex_lock(&s->lock);
   e = find_or_make(l, id, bytes, fill, arg, &t);
-  if (!e) *out = (const int64_t *)(uintptr_t)t->at;
+  if (!e) *out = t->words;
   pthread_mutex_unlock(&s->lock);
   ldg_site_leave(s);
   return e;

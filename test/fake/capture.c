@@ -111,6 +111,7 @@ FAKE(cuGraphInstantiateWithFlags, hipGraphInstantiateWithFlags, CURRENT, (fake_g
   (void)flags;
   if (!fake_is(graph, A_GRAPH)) return fake_fault(E_HANDLE, "%p is no graph", (void *)graph);
   *out = graph_new(AN_EXEC);
+  (*out)->single = graph->single;
   append_copies(*out, graph);
   return E_OK;
 }
@@ -135,6 +136,47 @@ FAKE(cuGraphDestroy, hipGraphDestroy, INIT, (fake_graph *graph), (graph)) {
   return E_OK;
 }
 
+/* ---- graphs of one kernel, whose arguments are set anew ---- */
+
+#ifndef FAKE_HIP
+typedef struct node_params { const void *function; unsigned grid[3], block[3], shared; void **params, **extra, *kernel, *context; } node_params;
+
+static int command_of(const node_params *p, fake_command *out) {
+  return p->kernel || p->context ? fake_fault(E_VALUE, "a node of another kind of kernel")
+                                 : fake_launch_command(p->function, (const unsigned[]){ p->grid[0], p->grid[1], p->grid[2], p->block[0], p->block[1], p->block[2] },
+                                                       p->shared, p->params, p->extra, out);
+}
+
+FAKE(cuGraphCreate, , CURRENT, (fake_graph **out, unsigned flags), (out, flags)) {
+  if (flags) return E_VALUE;
+  *out = graph_new(A_GRAPH);
+  (*out)->single = true;
+  return E_OK;
+}
+
+FAKE(cuGraphAddKernelNode_v2, , CURRENT, (void **node, fake_graph *graph, const void *const *behind, size_t n, const node_params *p), (node, graph, behind, n, p)) {
+  fake_command c;
+  if (!fake_is(graph, A_GRAPH)) return fake_fault(E_HANDLE, "%p is no graph", (void *)graph);
+  if (behind || n || graph->first) return fake_fault(E_VALUE, "a second node of a graph");
+  const int err = command_of(p, &c);
+  if (err) return err;
+  *node = graph->first = fake_command_take(c), graph->end = &graph->first->next;
+  return E_OK;
+}
+
+/* What was launched before keeps its arguments: its commands are copies. */
+FAKE(cuGraphExecKernelNodeSetParams_v2, , CURRENT, (fake_graph *exec, void *node, const node_params *p), (exec, node, p)) {
+  fake_command c;
+  if (!fake_is(exec, AN_EXEC)) return fake_fault(E_HANDLE, "%p is no executable graph", (void *)exec);
+  if (!node || !exec->first || exec->first->next) return fake_fault(E_HANDLE, "%p is no node of the graph", node);
+  const int err = command_of(p, &c);
+  if (err) return err;
+  fake_command_end(exec->first);
+  exec->first = fake_command_take(c), exec->end = &exec->first->next;
+  return E_OK;
+}
+#endif
+
 static bool under_way(const fake_graph *exec) {
   for (fake_stream *s = NULL; (s = fake_find(A_STREAM, s));)
     for (const fake_command *c = s->first; c; c = c->next)
@@ -142,9 +184,17 @@ static bool under_way(const fake_graph *exec) {
   return false;
 }
 
+/* It goes when its commands are done, which have all that they need. */
+static void let_go(const fake_graph *exec) {
+  for (fake_stream *s = NULL; (s = fake_find(A_STREAM, s));)
+    for (fake_command *c = s->first; c; c = c->next)
+      if (c->of == exec) c->of = NULL;
+}
+
 FAKE(cuGraphExecDestroy, hipGraphExecDestroy, INIT, (fake_graph *exec), (exec)) {
   if (!fake_is(exec, AN_EXEC)) return fake_fault(E_HANDLE, "%p is no executable graph", (void *)exec);
-  if (under_way(exec)) return fake_fault(E_HANDLE, "a graph is destroyed while it is under way");
+  if (exec->single) let_go(exec);
+  else if (under_way(exec)) return fake_fault(E_HANDLE, "a graph is destroyed while it is under way");
   graph_free(exec);
   return E_OK;
 }

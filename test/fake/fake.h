@@ -183,6 +183,7 @@ typedef struct fake_graph {
   fake_command *first, **end;
   int mode;
   bool broken;
+  bool single;              /* of one kernel, made as such: it may be freed while it is under way */
   uint64_t thread;
   int streams;              /* that record into it */
 } fake_graph;
@@ -208,6 +209,7 @@ bool fake_capture_implicit(const fake_stream *s);
 int fake_record(fake_graph *g, fake_command *c);
 
 /* ---- kernels ---- */
+int fake_launch_command(const void *fn, const unsigned dims[6], unsigned shared, void **params, void **extra, fake_command *out); /* E_OK or why not */
 int fake_kernel_run(const fake_launch *l);
 int fake_lanes_run(const fake_launch *l, void (*body)(const void *));
 struct fake_kernel { const char *name; size_t args_size; void (*body)(const void *); };

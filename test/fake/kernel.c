@@ -66,9 +66,8 @@ static const function *function_of(const void *handle) {
   return NULL;
 }
 
-static int refused(const function *f, const fake_stream *s, const unsigned dims[6], unsigned shared) {
+static int refused(const function *f, const unsigned dims[6], unsigned shared) {
   if (!f) return fake_fault(E_HANDLE, "a launch of no function");
-  if (f->module->object.context != s->object.context) return fake_fault(E_HANDLE, "a kernel of another device is launched");
   for (int i = 0; i < 6; i++)
     if (!dims[i] || dims[i] > INT32_MAX) return fake_fault(E_VALUE, "a launch of %u threads in a dimension", dims[i]);
   if (dims[1] * dims[2] * dims[4] * dims[5] != 1) return fake_fault(E_VALUE, "a launch in more than one dimension");
@@ -78,20 +77,29 @@ static int refused(const function *f, const fake_stream *s, const unsigned dims[
   return E_OK;
 }
 
-FAKE(cuLaunchKernel, hipModuleLaunchKernel, CURRENT,
-     (const void *fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params,
-      void **extra), (fn, gx, gy, gz, bx, by, bz, shared, stream, params, extra)) {
-  int err = E_OK;
-  fake_stream *s = fake_stream_here(stream, &err);
-  if (!s) return err;
+int fake_launch_command(const void *fn, const unsigned dims[6], unsigned shared, void **params, void **extra, fake_command *out) {
   const function *f = function_of(fn);
-  err = refused(f, s, (const unsigned[]){ gx, gy, gz, bx, by, bz }, shared);
+  const int err = refused(f, dims, shared);
   if (err) return err;
   if (!params || extra) return fake_fault(E_VALUE, "arguments of a launch that are no list of pointers");
   void *args = malloc(f->kernel->args_size);
   memcpy(args, params[0], f->kernel->args_size);
-  return fake_push(s, (fake_command){ .what = DO_LAUNCH, .takes = fake_set.launch_takes,
-                                      .launch = { f->kernel, gx, bx, args, s->object.context->device } });
+  *out = (fake_command){ .what = DO_LAUNCH, .takes = fake_set.launch_takes,
+                         .launch = { f->kernel, dims[0], dims[3], args, f->module->object.context->device } };
+  return E_OK;
+}
+
+FAKE(cuLaunchKernel, hipModuleLaunchKernel, CURRENT,
+     (const void *fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params,
+      void **extra), (fn, gx, gy, gz, bx, by, bz, shared, stream, params, extra)) {
+  int err = E_OK;
+  fake_command c;
+  fake_stream *s = fake_stream_here(stream, &err);
+  if (!s) return err;
+  err = fake_launch_command(fn, (const unsigned[]){ gx, gy, gz, bx, by, bz }, shared, params, extra, &c);
+  if (err) return err;
+  if (c.launch.device != s->object.context->device) return free(c.launch.args), fake_fault(E_HANDLE, "a kernel of another device is launched");
+  return fake_push(s, c);
 }
 
 int fake_kernel_run(const fake_launch *l) {
