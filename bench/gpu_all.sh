@@ -33,12 +33,12 @@ carry() { # carry DIR
 #!/bin/sh
 here=$(cd "$(dirname "$0")/.." && pwd)
 for a in "$@"; do
-  case $a in --version) echo 0.29; exit 0 ;; check | libxxhash) name=$a ;; --modversion | --cflags | --libs) ask=$a ;; esac
+  case $a in --version) echo 0.29; exit 0 ;; check | libxxhash) name=$a ;; --modversion | --cflags | --libs | --variable=*) ask=$a ;; esac
 done
 [ -n "${name:-}" ] || exit 1
 case $name${ask:-} in
   check--modversion) echo 0.15.2 ;; libxxhash--modversion) echo 0.8.1 ;;
-  *--cflags) echo "-I$here/include" ;;
+  *--cflags) echo "-I$here/include" ;; *--variable=includedir) echo "$here/include" ;;
   check--libs) if [ -f "$here/lib/libsubunit.a" ]; then s="$here/lib/libsubunit.a"; fi; echo "$here/lib/libcheck.a ${s:-} -lm -lrt -lpthread" ;;
 esac
 exit 0

@@ -94,6 +94,18 @@ def judged(script, tmp, text):
     return subprocess.run([sys.executable, str(script.parent / "gpu_report.py"), str(tmp)], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+def test_carry(script, tmp):
+    """What stands for pkg-config on a bare machine answers all that the build asks, from wherever it was carried to."""
+    subprocess.run(["sh", str(script), "--carry", str(tmp / "here")], check=True, stdout=subprocess.DEVNULL)
+    there = (tmp / "here").rename(tmp / "there")
+    answers = [(["--version"], "0.29"), (["--modversion", "libxxhash"], "0.8.1"), (["--modversion", "check"], "0.15.2"), (["--cflags", "check"], f"-I{there}/include"),
+               (["--variable=includedir", "libxxhash"], f"{there}/include"), (["--variable=nothing", "libxxhash"], "")]
+    for asked, answer in answers:
+        got = subprocess.run([str(there / "bin" / "pkg-config"), *asked], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        check(got == answer, f"pkg-config {asked} says {got!r}, not {answer!r}")
+    check(subprocess.run([str(there / "bin" / "pkg-config"), "--modversion", "other"]).returncode == 1, "what was not carried is not there")
+
+
 def test_report(script, tmp):
     """A row without its end does not count, even where it lacks no field; what should have a number and has none is not met."""
     wide, narrow, small = GOOD
@@ -142,6 +154,7 @@ def main():
         if len(sys.argv) > 2:
             test_rehearsal(script, tmp, pathlib.Path(sys.argv[2]).resolve())
         else:
+            test_carry(script, tmp)
             test_made_up(script, tmp)
             test_report(script, tmp)
             test_out_of_time(script, tmp)
