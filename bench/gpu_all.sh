@@ -85,10 +85,9 @@ limited() {
 
 last_line() { tail -n 1 "$1" | cut -c 1-200; }
 
-# step NAME SECONDS COMMAND...: its output goes to OUT/NAME.log; 77 is skipped
-step() {
-  limited "$@" > "$out/$1.log" 2>&1
-  rc=$?
+# told NAME STATUS: what became of a step
+told() {
+  rc=$2
   case $rc in
     0) note ok "$1" "$(if [ "$1" = tests ]; then echo ": $(last_line "$out/$1.log")"; fi)" ;;
     77) note skipped "$1" ": $(last_line "$out/$1.log")" ;;
@@ -96,7 +95,28 @@ step() {
     125) note missed "$1" ", no time left" ;;
     *) note failed "$1" " ($rc): $(last_line "$out/$1.log")" ;;
   esac
-  return $rc
+  return "$rc"
+}
+
+# step NAME SECONDS COMMAND...: its output goes to OUT/NAME.log; 77 is skipped
+step() {
+  limited "$@" > "$out/$1.log" 2>&1
+  told "$1" $?
+}
+
+# beside NAME SECONDS COMMAND...: a step that goes on while others do, until all_told waits for all of them, and tells in the order they began in
+beside() {
+  begun_beside="$begun_beside $1"
+  {
+    limited "$@" > "$out/$1.log" 2>&1
+    echo $? > "$out/$1.rc"
+  } &
+}
+begun_beside=
+all_told() {
+  wait
+  for one in $begun_beside; do told "$one" "$(cat "$out/$one.rc" || echo 137)"; done
+  begun_beside=
 }
 
 # csv PARTS NAME 'MODE OPTIONS' WHAT...: so many parts of what is left for those still to come; what was measured when it is over counts
@@ -140,7 +160,7 @@ if [ -z "${BUILT:-}" ]; then
   step build 200 meson compile -C build-gpu || judge
 fi
 
-# ---- test: those that want a device, on the real one; two processes and IPC are among them ----
+# ---- test: those that want a device, on the real one; two processes and IPC are among them. Sanitizers beside them: each waits most of the time ----
 # Tests that find no device are skipped, which is no success.
 cat > "$out/run_tests" <<'END2'
 #!/bin/sh
@@ -149,11 +169,11 @@ count() { sed -n "s/^$1: *\([0-9]*\).*/\1/p" "$0.out" | tail -n 1; }
 echo "$(count Ok) passed, $(count Fail) failed, $(count Timeout) out of time, $(count Skipped) skipped"
 [ "$(count Ok)" -gt 0 ] && [ "$(count Fail)$(count Timeout)" = 00 ]
 END2
-step tests 100 sh "$out/run_tests" "$build" "${TESTS:-}"
+beside tests 100 sh "$out/run_tests" "$build" "${TESTS:-}"
 
 # ---- sanitize ----
 sanitize() { # sanitize TOOL PROGRAM CASE
-  step "$1-$2-$3" 15 env CK_RUN_CASE="$3" CK_FORK=no CK_DEFAULT_TIMEOUT=0 LADING_TEST_BACKEND="$backend" LADING_TEST_QUICK=1 \
+  beside "$1-$2-$3" 60 env CK_RUN_CASE="$3" CK_FORK=no CK_DEFAULT_TIMEOUT=0 LADING_TEST_BACKEND="$backend" LADING_TEST_QUICK=1 \
     compute-sanitizer --tool "$1" --error-exitcode 9 "$build/test/test_$2"
 }
 if command -v compute-sanitizer > /dev/null; then
@@ -162,7 +182,9 @@ if command -v compute-sanitizer > /dev/null; then
   sanitize initcheck device copies
   for tool in memcheck racecheck synccheck; do sanitize $tool batch_device one_launch; done
   sanitize memcheck queue requests_in_order
+  all_told
 else
+  all_told
   note skipped sanitizers ": compute-sanitizer is not here"
 fi
 

@@ -52,7 +52,10 @@ def stub(path, text):
     path.chmod(0o755)
 
 
-def stage(tmp, rows, ipc, tests="echo 'Ok: 3'; echo 'Fail: 0'; echo 'Timeout: 0'; echo 'Skipped: 1'", sanitizer="exit 0"):
+PASSED = "echo 'Ok: 3'; echo 'Fail: 0'; echo 'Timeout: 0'; echo 'Skipped: 1'"
+
+
+def stage(tmp, rows, ipc, tests=PASSED, sanitizer="exit 0"):
     build, bin = tmp / "build", tmp / "bin"
     (tmp / "device.csv").write_text(",".join(FIELDS) + "\n" + "\n".join(rows) + "\n")
     (tmp / "ipc.csv").write_text(IPC % ipc)
@@ -94,6 +97,16 @@ def judged(script, tmp, text):
     return subprocess.run([sys.executable, str(script.parent / "gpu_report.py"), str(tmp)], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+def test_side_by_side(script, tmp):
+    """The tests and all sanitizers are under way at the same time, or none of them ends well; they are told in their order."""
+    (tmp / "met").mkdir()
+    meet = f"touch {tmp}/met/$$; i=0; while [ $(ls {tmp}/met | wc -l) -lt 10 ]; do i=$((i + 1)); [ $i -lt 100 ] || exit 9; sleep 0.1; done; "
+    text = run(script, tmp / "beside", 0, **stage(tmp, GOOD, 1.6, meet + PASSED, meet + "exit 0"))
+    steps = [line.split(",")[0] for line in (tmp / "beside" / "steps.csv").read_text().splitlines()]
+    check(steps[0] == "tests" and steps[1] == "memcheck-device-copies" and steps[9] == "memcheck-queue-requests_in_order" and steps[10] == "calibrate", steps)
+    check("3 passed, 0 failed" in text and "9 ended well" in text, text)
+
+
 def test_carry(script, tmp):
     """What stands for pkg-config on a bare machine answers all that the build asks, from wherever it was carried to."""
     subprocess.run(["sh", str(script), "--carry", str(tmp / "here")], check=True, stdout=subprocess.DEVNULL)
@@ -124,7 +137,7 @@ def test_report(script, tmp):
 
 def test_out_of_time(script, tmp):
     """Nothing comes to an end, and all of it is judged."""
-    text = run(script, tmp / "never", 1, SECONDS_ALL="12", **stage(tmp, GOOD, 1.6, "sleep 100"))
+    text = run(script, tmp / "never", 1, SECONDS_ALL="12", **stage(tmp, GOOD, 1.6, "sleep 100", "sleep 100"))
     got, lines = verdicts(text)
     check("missed: tests, out of time" in text and "missed: calibrate, no time left" in text and "missed: device-tempi: 0 rows, out of time" in text, text)
     check(got == ["no data"] * ASKED, f"nothing was measured: {lines}")
@@ -156,6 +169,7 @@ def main():
         else:
             test_carry(script, tmp)
             test_made_up(script, tmp)
+            test_side_by_side(script, tmp)
             test_report(script, tmp)
             test_out_of_time(script, tmp)
     print(f"{checks} checks")
