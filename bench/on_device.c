@@ -15,6 +15,12 @@
 #define ENQUEUES 64                     /* in a row, when their host time is taken: fewer than a stream takes before it makes one wait */
 #define LATENCIES 21
 #define POISON 0xa5
+#define PIECE ((int64_t)1 << 20)        /* of what comes back to be looked at: what was looked at is in the host's cache still */
+/* What takes long is measured less often: samples of one way for so long, but a few in any case; the host's part of enqueues likewise. */
+#define LANE_NS 30e6
+#define LONG_NS 2e6                     /* of one call */
+#define HOST_NS 100e6
+#define FEW 3
 
 extern const char lbench_cuda_image[], lbench_hip_image[];
 
@@ -56,8 +62,8 @@ static bool load_hand(device *on) {
 static bool begin(device *on) {
   const driver *d = on->d;
   return driver_enter(d, 0) == 0 && d->device_name(on->name, sizeof on->name, 0) == 0 && d->stream(&on->stream, 1) == 0 &&
-         d->event(&on->event[0], 0) == 0 && d->event(&on->event[1], 0) == 0 && load_hand(on) &&
-         lading_queue_wrap(on->backend, on->stream, &on->queue) == LADING_OK;
+         d->event(&on->event[0], 0) == 0 && d->event(&on->event[1], 0) == 0 && d->alloc_pinned((void **)&on->pieces, 2 * PIECE, 0) == 0 &&
+         load_hand(on) && lading_queue_wrap(on->backend, on->stream, &on->queue) == LADING_OK;
 }
 
 bool device_is_there(const char *backend) {
@@ -77,6 +83,8 @@ device *device_open(const char *backend, device_where where, char *why, size_t c
 
 void device_close(device *on) {
   lading_queue_free(on->queue);
+  ldg_free(on->image);
+  on->d->free_pinned(on->pieces);
   for (int i = 0; i < 2; i++) on->d->event_free(on->event[i]);
   on->d->stream_free(on->stream);
   if (on->module) on->d->unload(on->module);
@@ -116,7 +124,7 @@ static bool open_run(device_run *r) {
   else if (!take(on, &r->mem_block, r->step * r->copies, false)) return false;
   r->mem = r->mem_block + p->shift - p->lo;
   return take(on, &r->packed, r->packed_step * r->copies, on->where == WHERE_PINNED) && take(on, &r->line, 2 * r->line_bytes * r->copies, false) &&
-         take(on, &r->staging, r->packed_step, true) && device_lists_upload(r);
+         (!host || take(on, &r->staging, r->packed_step, true)) && device_lists_upload(r);
 }
 
 static void close_run(device_run *r) {
@@ -129,12 +137,45 @@ static void close_run(device_run *r) {
   give(on, r->lists, false);
 }
 
-/* ---- checks: what a way makes of random bytes is what the host makes of them, and it writes nothing else ---- */
+/* ---- checks: what a way makes of random bytes is what the host makes of them, and it writes nothing else ----
+ *
+ * One image of the layout is right for both directions, random bytes in its blocks and POISON between them: packs read it, unpacks make it out
+ * of POISON. Spans may be GBs: they go to the device once, and come back once an unpack, piece by piece. */
 
-typedef struct judge { char *array, *packed, *got; int64_t span; } judge;
+typedef struct judge { char *image, *packed; int64_t span; } judge;
 
-static bool move_bytes(const device_run *r, void *dst, const void *src, int64_t n) {
-  return n == 0 || (driver_copy(r->on->d, dst, src, (size_t)n, r->on->stream) == 0 && r->on->d->sync(r->on->stream) == 0);
+static bool is_host(const device_run *r, bool packed) { return r->on->where == (packed ? WHERE_PINNED : WHERE_HOST_TO_DEVICE); }
+static char *first_of(const device_run *r, bool packed) { return packed ? r->packed : r->mem + r->p->lo; }
+
+static bool put(const device_run *r, bool packed, const char *from, int64_t n) {
+  char *const to = first_of(r, packed);
+  if (is_host(r, packed)) return memcpy(to, from, (size_t)n), true;
+  return driver_copy(r->on->d, to, from, (size_t)n, r->on->stream) == 0 && r->on->d->sync(r->on->stream) == 0;
+}
+
+static bool poison(const device_run *r, bool packed, int64_t n) {
+  char *const to = first_of(r, packed);
+  if (is_host(r, packed)) return memset(to, POISON, (size_t)n), true;
+  return r->on->d->fill(to, POISON, (size_t)n, r->on->stream) == 0;
+}
+
+/* Piece k of n bytes is on its way. */
+static bool fetch(const device_run *r, const char *from, int64_t n, int64_t k) {
+  const device *on = r->on;
+  if (k * PIECE >= n) return true;
+  return driver_copy(on->d, on->pieces + k % 2 * PIECE, from + k * PIECE, (size_t)ldg_min(PIECE, n - k * PIECE), on->stream) == 0 &&
+         on->d->record(on->event[k % 2], on->stream) == 0;
+}
+
+/* One piece is looked at while the next one comes. */
+static bool holds(const device_run *r, bool packed, const char *want, int64_t n) {
+  const char *const from = first_of(r, packed);
+  if (is_host(r, packed)) return !memcmp(from, want, (size_t)n);
+  bool same = fetch(r, from, n, 0);
+  for (int64_t k = 0; same && k * PIECE < n; k++)
+    same = fetch(r, from, n, k + 1) && r->on->d->event_sync(r->on->event[k % 2]) == 0 &&
+           !memcmp(r->on->pieces + k % 2 * PIECE, want + k * PIECE, (size_t)ldg_min(PIECE, n - k * PIECE));
+  return r->on->d->sync(r->on->stream) == 0 && same;
 }
 
 static int do_once(device_run *r, device_move *move) {
@@ -142,41 +183,39 @@ static int do_once(device_run *r, device_move *move) {
   return err ? err : r->on->d->sync(r->on->stream);
 }
 
-static bool packs(device_run *r, device_move *move, judge *j) {
-  const problem *p = r->p;
-  r->dir = LDG_PACK;
-  memset(j->got, POISON, (size_t)p->size);
-  if (!move_bytes(r, r->packed, j->got, p->size) || do_once(r, move) || !move_bytes(r, j->got, r->packed, p->size)) return false;
-  return !memcmp(j->got, j->packed, (size_t)p->size);
+static bool packs(device_run *r, device_move *move, const judge *j) {
+  return poison(r, true, r->p->size) && !do_once(r, move) && holds(r, true, j->packed, r->p->size);
 }
 
-static bool unpacks(device_run *r, device_move *move, judge *j) {
-  const problem *p = r->p;
-  char *const there = r->mem + p->lo, *const expected = bench_alloc(j->span + 1);
-  r->dir = LDG_UNPACK;
-  memset(j->got, POISON, (size_t)j->span), memset(expected, POISON, (size_t)j->span);
-  bool ok = lading_unpack(p->type, p->count, ldg_at(expected, -p->lo), j->packed, 0, p->size) == LADING_OK;
-  ok = ok && move_bytes(r, r->packed, j->packed, p->size) && move_bytes(r, there, j->got, j->span) && !do_once(r, move) &&
-       move_bytes(r, j->got, there, j->span) && !memcmp(j->got, expected, (size_t)j->span);
-  move_bytes(r, there, j->array, j->span);
-  ldg_free(expected);
-  return ok;
+static bool unpacks(device_run *r, device_move *move, const judge *j) {
+  return put(r, true, j->packed, r->p->size) && poison(r, false, j->span) && !do_once(r, move) && holds(r, false, j->image, j->span);
 }
 
-static bool judge_open(judge *j, const device_run *r) {
+/* Kept for the next problem: its pages are there then. */
+static bool room_for_image(device *on, int64_t n) {
+  if (n <= on->image_room) return true;
+  ldg_free(on->image);
+  on->image = ldg_alloc(n), on->image_room = on->image ? n : 0;
+  return on->image != NULL;
+}
+
+/* Where blocks overlap, the last one counts: what is packed of that is what makes it again. */
+static bool judge_open(judge *j, device *on, const device_run *r) {
   const problem *p = r->p;
   uint64_t seed = 3;
-  j->span = p->hi - p->lo;
-  j->array = bench_alloc(j->span + 8), j->packed = bench_alloc(p->size + 8), j->got = bench_alloc(ldg_max(j->span, p->size) + 1);
-  place_fill(j->array, j->span, &seed);
-  return lading_pack(p->type, p->count, ldg_at(j->array, -p->lo), j->packed, 0, p->size) == LADING_OK && move_bytes(r, r->mem + p->lo, j->array, j->span);
+  *j = (judge){ .span = p->hi - p->lo, .packed = bench_alloc(p->size + 8) };
+  if (!room_for_image(on, j->span)) return false;
+  j->image = on->image;
+  void *const argument = ldg_at(j->image, -p->lo);
+  place_fill(j->packed, p->size, &seed);
+  memset(j->image, POISON, (size_t)j->span);
+  return lading_unpack(p->type, p->count, argument, j->packed, 0, p->size) == LADING_OK &&
+         lading_pack(p->type, p->count, argument, j->packed, 0, p->size) == LADING_OK && put(r, false, j->image, j->span);
 }
-
-static void judge_close(judge *j) { ldg_free(j->array), ldg_free(j->packed), ldg_free(j->got); }
 
 /* ---- times ---- */
 
-typedef struct lane { device_move *move; int dir; int64_t reps; int got; timing *out; double ns[SAMPLES_MAX]; } lane;
+typedef struct lane { device_move *move; int dir; int64_t reps; int turns, got; timing *out; double ns[SAMPLES_MAX]; } lane; /* turns: samples still to take */
 
 static int turn(device_run *r, device_move *move) {
   const int i = r->next;
@@ -197,34 +236,39 @@ static double sample(device_run *r, const lane *l, int64_t reps) {
   return err ? 0 : (double)ms * 1e6 / (double)reps;
 }
 
-static void calibrate(device_run *r, lane *l) {
-  sample(r, l, 2); /* warms up: tables, kernels */
-  const double once = sample(r, l, 4);
+static void keep(lane *l, double ns) {
+  if (ns > 0) l->ns[l->got++] = ns;
+}
+
+/* How many calls a sample has, and how many samples there are. The first call warms up: tables, kernels. A long one is a sample by itself. */
+static void calibrate(device_run *r, lane *l, int samples) {
+  const double first = sample(r, l, 1), once = sample(r, l, first > LONG_NS ? 1 : 4);
   const int64_t most = r->on->d->fake ? 2 : 1000;
-  l->reps = once > 0 ? ldg_max(1, ldg_min(most, (int64_t)(SAMPLE_MS * 1e6 / once))) : 0;
+  if (once <= 0) return;
+  l->reps = ldg_max(1, ldg_min(most, (int64_t)(SAMPLE_MS * 1e6 / once)));
+  l->turns = (int)ldg_min(samples, ldg_max(FEW, (int64_t)((LANE_NS - first) / (once * (double)l->reps))));
+  if (first > LONG_NS && l->reps == 1) keep(l, once), l->turns--;
 }
 
 static void sample_all(device_run *r, lane *lanes, int n, int samples) {
-  for (int i = 0; i < n; i++) calibrate(r, &lanes[i]);
+  for (int i = 0; i < n; i++) calibrate(r, &lanes[i], samples);
   for (int k = 0; k < samples; k++)
-    for (int i = 0; i < n; i++) {
-      const double ns = lanes[i].reps ? sample(r, &lanes[i], lanes[i].reps) : 0;
-      if (ns > 0) lanes[i].ns[lanes[i].got++] = ns;
-    }
+    for (int i = 0; i < n; i++)
+      if (k < lanes[i].turns) keep(&lanes[i], sample(r, &lanes[i], lanes[i].reps));
   for (int i = 0; i < n; i++) *lanes[i].out = sampler_stats(lanes[i].ns, lanes[i].got);
 }
 
 static double latency(device_run *r, int dir) {
-  double ns[LATENCIES];
-  const int turns = r->on->d->fake ? 1 : LATENCIES;
+  double ns[LATENCIES], all = 0;
+  int n = 0;
   r->dir = dir;
   device_move *const move = device_way_of(r, BY_LADING);
-  for (int i = 0; i < turns; i++) {
+  while (n < (r->on->d->fake ? 1 : LATENCIES) && (n < FEW || all < LANE_NS)) {
     const double start = now_ns();
     if (turn(r, move) || r->on->d->sync(r->on->stream)) return 0;
-    ns[i] = now_ns() - start;
+    all += ns[n++] = now_ns() - start;
   }
-  return sampler_stats(ns, turns).ns;
+  return sampler_stats(ns, n).ns;
 }
 
 static int nothing(const device_run *r, char *mem, char *packed) { return (void)mem, (void)packed, device_launch_nothing(r->on); }
@@ -232,9 +276,10 @@ static int nothing(const device_run *r, char *mem, char *packed) { return (void)
 /* The least of the means of a few rows of calls. */
 static double host_ns(device_run *r, device_move *move) {
   const int rows = r->on->d->fake ? 1 : 20, calls = r->on->d->fake ? 2 : ENQUEUES; /* the fake's times mean nothing */
+  const double begun = now_ns();
   double least = 0;
   r->dir = LDG_PACK;
-  for (int k = 0; k < rows; k++) {
+  for (int k = 0; k < rows && (k < FEW || now_ns() - begun < HOST_NS); k++) {
     if (r->on->d->sync(r->on->stream)) return 0;
     const double start = now_ns();
     for (int i = 0; i < calls; i++)
@@ -248,10 +293,11 @@ static double host_ns(device_run *r, device_move *move) {
 
 /* ---- one problem ---- */
 
-static int choose_lanes(device_run *r, lane *lanes, judge *j, device_row *row, timing *line) {
+/* All packs come before the first unpack, which poisons what they read. */
+static int choose_lanes(device_run *r, lane *lanes, const judge *j, device_row *row, timing *line) {
   int n = 0;
-  for (int by = 0; by < DEVICE_WAYS; by++)
-    for (int dir = 0; dir < 2; dir++) {
+  for (int dir = 0; dir < 2; dir++)
+    for (int by = 0; by < DEVICE_WAYS; by++) {
       r->dir = dir;
       device_move *const move = device_way_of(r, (device_way)by);
       if (!move) continue;
@@ -262,11 +308,11 @@ static int choose_lanes(device_run *r, lane *lanes, judge *j, device_row *row, t
   return n;
 }
 
-static void measure_run(device_run *r, const measure_options *o, device_row *row) {
+static void measure_run(device *on, device_run *r, const measure_options *o, device_row *row) {
   static lane lanes[2 * DEVICE_WAYS + 1];
   timing line = { 0 };
   judge j = { 0 };
-  if (!judge_open(&j, r)) snprintf(row->note, sizeof row->note, "its bytes cannot be put on the device");
+  if (!judge_open(&j, on, r)) snprintf(row->note, sizeof row->note, "its bytes cannot be put on the device");
   else {
     sample_all(r, lanes, choose_lanes(r, lanes, &j, row, &line), (int)ldg_max(1, ldg_min(o->samples, SAMPLES_MAX)));
     for (int dir = 0; dir < 2; dir++) row->latency_ns[dir] = measured(row->way[BY_LADING][dir]) ? latency(r, dir) : 0;
@@ -274,7 +320,7 @@ static void measure_run(device_run *r, const measure_options *o, device_row *row
     if (r->on->module) row->launch_ns = host_ns(r, nothing);
   }
   row->floor_ns = line.ns;
-  judge_close(&j);
+  ldg_free(j.packed);
 }
 
 static int first_block(void *arg, int64_t off, int64_t pos, int64_t len) {
@@ -290,7 +336,7 @@ bool device_measure(device *on, const problem *p, const measure_options *o, devi
   ldg_rep_walk(&items, 0, p->size, first_block, &r.first);
   row->sectors = floor_lines(p, 32);
   const bool fits = plan_copies(&r, row->sectors) && lading_type_commit(p->type) == LADING_OK && open_run(&r);
-  if (fits) measure_run(&r, o, row);
+  if (fits) measure_run(on, &r, o, row);
   else snprintf(why, cap, "its memory does not fit");
   close_run(&r);
   return fits;

@@ -17,6 +17,9 @@ struct device {
   char name[64];
   void *stream, *event[2], *module, *kernel[HAND_KERNELS]; /* module NULL: no kernels by hand in this build */
   lading_queue *queue;
+  char *pieces;           /* pinned: two, of what comes back to be looked at */
+  char *image;            /* of a layout, image_room bytes; on the host */
+  int64_t image_room;
 };
 
 /* Copies of the problem's buffers, gone round among so that nothing is found in the device's cache. */
