@@ -1,28 +1,38 @@
 /* calibrate --device: what a launch costs the host; what a block costs a kernel, by its length and what lies between blocks, with its packed
  * side on the device or in pinned memory of the host; what the driver's copies between them cost. By the device's clock but for the first;
- * many rounds, of which the least counts. */
+ * many rounds, of which the least counts. What a block costs is how much longer more of them take, so that nothing of a launch is in it. */
 #include "calibrate.h"
 #include "on_device_way.h"
 #include "problem.h"
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
-#define AREA ((int64_t)512 << 20)       /* of the layout: far beyond a device's cache */
+#define AREA_MOST ((int64_t)8 << 30)    /* of the layout: a million blocks that are pages apart */
+#define AREA_LEAST ((int64_t)512 << 20)
 #define PACKED ((int64_t)256 << 20)
 #define FAR ((int64_t)32 << 20)         /* of what goes over the link to the host */
 #define FAKE_AREA ((int64_t)1 << 18)
 #define ROUNDS 7
 #define REPS 4
+#define LINE_APART 512                  /* what lines that are apart usually are; at 64 bytes a device's memory gives two blocks at a time */
+#define CACHE_LINE 128
 
 typedef struct areas { const device *on; int64_t bytes, packed_bytes, far_bytes; char *mem, *packed, *pinned; } areas;
 
-typedef struct task { const areas *a; lading_work work; char *dst, *src; int64_t n; } task; /* a work, or n bytes to copy */
+/* A work, or n bytes to copy. Works go round among `turns` places in the gaps, `step` bytes apart, so that their lines are not in the cache. */
+typedef struct task { const areas *a; lading_work work; char *dst, *src; int64_t n, turns, step; } task;
 
-static int do_task(const task *t) {
+static int do_task(const task *t, int64_t i) {
   const device *on = t->a->on;
-  return t->n ? driver_copy(on->d, t->dst, t->src, (size_t)t->n, on->stream) : lading_enqueue(on->queue, &t->work, NULL);
+  lading_work w = t->work;
+  if (t->n) return driver_copy(on->d, t->dst, t->src, (size_t)t->n, on->stream);
+  const int64_t off = t->turns ? i % t->turns * t->step : 0;
+  if (w.kind == LADING_WORK_PACK) w.src = (const char *)w.src + off;
+  else w.dst = (char *)w.dst + off;
+  return lading_enqueue(on->queue, &w, NULL);
 }
 
 static double now_ns(void) {
@@ -31,19 +41,37 @@ static double now_ns(void) {
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* ns of one, the least of some rounds; infinite when it fails. */
-static double time_of(const task *t) {
+/* Not for ever: a driver may be told to end a launch before it returns. */
+static void await(void *arg) {
+  for (const double until = now_ns() + 1e8; !atomic_load((_Atomic bool *)arg) && now_ns() < until;) {}
+}
+
+/* ns of one of a row; infinite when it fails. The device starts when all is enqueued, or a short one would take as long as the host needs for it. */
+static double row_ns(const task *t, int64_t first, int reps) {
   const device *on = t->a->on;
   const driver *d = on->d;
+  _Atomic bool enqueued = false;
+  float ms = 0;
+  int err = d->call(on->stream, await, &enqueued);
+  if (!err) err = do_task(t, first);
+  if (!err) err = d->record(on->event[0], on->stream);
+  for (int i = 0; !err && i < reps; i++) err = do_task(t, first + i + 1);
+  if (!err) err = d->record(on->event[1], on->stream);
+  atomic_store(&enqueued, true);
+  if (d->sync(on->stream) || err || d->elapsed(&ms, on->event[0], on->event[1])) return INFINITY;
+  return (double)ms * 1e6 / reps;
+}
+
+/* The least of some rounds. What is made at first use is made before. */
+static double time_of(const task *t) {
+  const driver *d = t->a->on->d;
+  const int rounds = d->fake ? 1 : ROUNDS, reps = d->fake ? 1 : REPS;
   double least = INFINITY;
-  const int reps = d->fake ? 1 : REPS;
-  for (int k = 0; k < (d->fake ? 1 : ROUNDS); k++) {
-    float ms = 0;
-    int err = do_task(t); /* nothing waits for the host then */
-    if (!err) err = d->record(on->event[0], on->stream);
-    for (int i = 0; !err && i < reps; i++) err = do_task(t);
-    if (err || d->record(on->event[1], on->stream) || d->event_sync(on->event[1]) || d->elapsed(&ms, on->event[0], on->event[1])) return INFINITY;
-    least = fmin(least, (double)ms * 1e6 / reps);
+  if (do_task(t, 0) || d->sync(t->a->on->stream)) return INFINITY;
+  for (int k = 0; k < rounds; k++) {
+    const double ns = row_ns(t, k * (reps + 1), reps);
+    if (ns == INFINITY) return ns;
+    least = fmin(least, ns);
   }
   return least;
 }
@@ -72,54 +100,56 @@ static lading_work work_of(const areas *a, const lading_type *t, int64_t bytes, 
 
 /* In the same sector or the next, past some, into another page; with words as wide as the block admits. */
 static int64_t gap_of(int stride, int64_t b) {
-  return stride == LDG_MODEL_NEAR ? ldg_min(b, 16) : stride == LDG_MODEL_LINE ? ldg_max(64 - b, ldg_min(b, 2048)) : 8192 + 64;
+  return stride == LDG_MODEL_NEAR ? ldg_min(b, 16) : stride == LDG_MODEL_LINE ? ldg_max(LINE_APART - b, ldg_min(b, 2048)) : 8192 + 64;
 }
 
-/* ns of a block; of a stream of kernels that do next to nothing, `idle` ns each. Infinite: it failed. */
-static double block_ns(const areas *a, int kernel, int side, int stride, int64_t b, double idle) {
-  const int64_t gap = gap_of(stride, b), most = kernel == LDG_MODEL_FAR ? a->far_bytes : a->packed_bytes;
-  const int64_t n = ldg_min((a->bytes - 3 * b) / (b + gap + ldg_min(gap, b) / 3 + 1), most / b) / 3 * 3;
-  lading_type *t = blocks_of(kernel, n, b, gap);
-  if (!t) return INFINITY;
-  const double ns = time_of(&(task){ .a = a, .work = work_of(a, t, n * b, kernel, side) });
-  lading_type_free(t);
-  return fmax(ns - idle, 0) / (double)n;
-}
-
-static double idle_ns(const areas *a) {
-  lading_type *t = blocks_of(LDG_MODEL_HERE, 3, 8, 8);
-  const double ns = t ? time_of(&(task){ .a = a, .work = work_of(a, t, 24, LDG_MODEL_HERE, LDG_MODEL_READ) }) : INFINITY;
+/* ns of n blocks; of none 0. */
+static double blocks_ns(const areas *a, int kernel, int side, int64_t n, int64_t b, int64_t gap) {
+  const int64_t step = (b + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+  lading_type *t = n ? blocks_of(kernel, n, b, gap) : NULL;
+  if (!t) return n ? INFINITY : 0;
+  const double ns = time_of(&(task){ .a = a, .work = work_of(a, t, n * b, kernel, side), .turns = ldg_max(1, (b + gap) / step), .step = step });
   lading_type_free(t);
   return ns;
 }
 
+/* ns of a block: how much longer as many as there is room for take than a quarter of them; where noise says that they do not, with the launch. */
+static double block_ns(const areas *a, int kernel, int side, int stride, int64_t b) {
+  const int64_t gap = gap_of(stride, b), most = kernel == LDG_MODEL_FAR ? a->far_bytes : a->packed_bytes;
+  const int64_t n = ldg_min((a->bytes - 3 * b) / (b + gap + ldg_min(gap, b) / 3 + 1), most / b) / 3 * 3, few = n / 4 / 3 * 3;
+  const double all_ns = blocks_ns(a, kernel, side, n, b, gap), few_ns = blocks_ns(a, kernel, side, few, b, gap);
+  if (all_ns == INFINITY || few_ns == INFINITY) return INFINITY;
+  return all_ns > few_ns ? (all_ns - few_ns) / (double)(n - few) : all_ns / (double)n;
+}
+
 static bool kernel_rows(const areas *a, ldg_model *m) {
-  const double idle = idle_ns(a);
   int64_t *v = m->kernel;
   for (int kernel = 0; kernel < LDG_MODEL_KERNELS; kernel++)
     for (int side = 0; side < LDG_MODEL_SIDES; side++)
       for (int stride = 0; stride < LDG_MODEL_STRIDES; stride++)
         for (int e = 0; e < LDG_MODEL_BLOCKS; e++) {
-          const double ns = block_ns(a, kernel, side, stride, (int64_t)1 << e, idle);
-          if (ns == INFINITY || idle == INFINITY) return false;
+          const double ns = block_ns(a, kernel, side, stride, (int64_t)1 << e);
+          if (ns == INFINITY) return false;
           *v++ = ldg_max(1, (int64_t)(ns * 1e3 + 0.5));
         }
   return true;
 }
 
-/* What an enqueue of one launch takes of the host: the least of some short rows, which no stream is too full for. */
+/* What an enqueue of one launch takes of the host: the least of some short rows, which no stream is too full for. As lbench time takes
+ * it; last of all, since as the first, of fewer rows, it was 5.2 us on an H200 where lbench time found 3.1: host and device may be slow at first. */
 static bool launch_row(const areas *a, ldg_model *m) {
-  enum { IN_A_ROW = 64 };
+  enum { ROWS = 20, IN_A_ROW = 64 };
   lading_type *t = blocks_of(LDG_MODEL_HERE, 3, 8, 8);
   const task one = { .a = a, .work = work_of(a, t, 24, LDG_MODEL_HERE, LDG_MODEL_READ) };
   double least = INFINITY;
   bool ok = t != NULL;
-  for (int k = 0; ok && k < ROUNDS; k++) {
-    ok = do_task(&one) == 0 && a->on->d->sync(a->on->stream) == 0;
+  for (int k = 0; ok && k < ROWS; k++) {
+    ok = do_task(&one, 0) == 0 && a->on->d->sync(a->on->stream) == 0;
     const double from = now_ns();
-    for (int i = 0; ok && i < IN_A_ROW; i++) ok = do_task(&one) == 0;
+    for (int i = 0; ok && i < IN_A_ROW; i++) ok = do_task(&one, 0) == 0;
     least = fmin(least, (now_ns() - from) / IN_A_ROW);
   }
+  ok = ok && a->on->d->sync(a->on->stream) == 0;
   lading_type_free(t);
   m->launch = ldg_max(1, (int64_t)(least * 1e3));
   return ok;
@@ -144,12 +174,21 @@ static bool transfer_rows(const areas *a, ldg_model *m) {
 
 /* ---- all ---- */
 
+/* As much as the device has, within bounds. */
+static bool open_layout(areas *a) {
+  const driver *d = a->on->d;
+  void *p = NULL;
+  a->bytes = d->fake ? FAKE_AREA : AREA_MOST;
+  while (d->alloc(&p, (size_t)a->bytes) && !d->fake && a->bytes > AREA_LEAST) a->bytes /= 2;
+  return a->mem = p, p != NULL;
+}
+
 static bool open_areas(areas *a) {
   const driver *d = a->on->d;
-  void *p[3] = { NULL, NULL, NULL };
-  a->bytes = d->fake ? FAKE_AREA : AREA, a->packed_bytes = d->fake ? FAKE_AREA / 2 : PACKED, a->far_bytes = d->fake ? FAKE_AREA / 4 : FAR;
-  const bool ok = !d->alloc(&p[0], (size_t)a->bytes) && !d->alloc(&p[1], (size_t)a->packed_bytes) && !d->alloc_pinned(&p[2], (size_t)a->packed_bytes, 0);
-  a->mem = p[0], a->packed = p[1], a->pinned = p[2];
+  void *p[2] = { NULL, NULL };
+  a->packed_bytes = d->fake ? FAKE_AREA / 2 : PACKED, a->far_bytes = d->fake ? FAKE_AREA / 4 : FAR;
+  const bool ok = !d->alloc(&p[0], (size_t)a->packed_bytes) && !d->alloc_pinned(&p[1], (size_t)a->packed_bytes, 0) && open_layout(a);
+  a->packed = p[0], a->pinned = p[1];
   return ok && !d->fill(a->mem, 1, (size_t)a->bytes, a->on->stream) && !d->fill(a->packed, 1, (size_t)a->packed_bytes, a->on->stream);
 }
 
@@ -166,7 +205,7 @@ static bool measure(const areas *a, ldg_model *m) {
   ldg_model direct = *m;
   for (int i = 0; i < ROWS * LDG_MODEL_BLOCKS; i++) direct.kernel[LDG_MODEL_FAR * ROWS * LDG_MODEL_BLOCKS + i] = 1;
   ldg_model_use(&direct);
-  const bool ok = launch_row(a, m) && kernel_rows(a, m) && transfer_rows(a, m);
+  const bool ok = kernel_rows(a, m) && transfer_rows(a, m) && launch_row(a, m);
   ldg_model_use(NULL);
   for (int i = 0; i < LDG_MODEL_WAYS; i++) calibrate_settle(m->transfer + i * LDG_MODEL_COPIES, 1, LDG_MODEL_COPIES);
   for (int i = 0; i < LDG_MODEL_KERNELS * ROWS; i++) calibrate_settle(m->kernel + i * LDG_MODEL_BLOCKS, 1, LDG_MODEL_BLOCKS);
