@@ -1,6 +1,6 @@
 /* calibrate --device: what a launch costs the host; what a block costs a kernel, by its length and what lies between blocks, with its packed
- * side on the device or in pinned memory of the host; what the driver's copies between them cost. By the device's clock but for the first;
- * many rounds, of which the least counts. What a block costs is how much longer more of them take, so that nothing of a launch is in it. */
+ * side on the device or in pinned memory of the host; what the driver's copies between them cost, and to go over to one from a kernel.
+ * By the device's clock but for the first; many rounds, of which the least counts. What a block costs is how much longer more of them take, so that nothing of a launch is in it. */
 #include "calibrate.h"
 #include "on_device_way.h"
 #include "problem.h"
@@ -50,8 +50,9 @@ static void await(void *arg) {
 static double row_ns(const task *t, int64_t first, int reps) {
   const device *on = t->a->on;
   const driver *d = on->d;
-  _Atomic bool enqueued = false;
+  static _Atomic bool enqueued; /* the callback of a device that fails may be late */
   float ms = 0;
+  atomic_store(&enqueued, false);
   int err = d->call(on->stream, await, &enqueued);
   if (!err) err = do_task(t, first);
   if (!err) err = d->record(on->event[0], on->stream);
@@ -172,6 +173,19 @@ static bool transfer_rows(const areas *a, ldg_model *m) {
   return true;
 }
 
+/* What a small work that is staged takes beyond its kernel and its copy. */
+static bool handover_row(const areas *a, ldg_model *m) {
+  enum { BLOCKS = 256, LONG = 16, BYTES = BLOCKS * LONG };
+  lading_type *t = blocks_of(LDG_MODEL_HERE, BLOCKS, LONG, LINE_APART - LONG);
+  if (!t) return false;
+  const double staged = time_of(&(task){ .a = a, .work = work_of(a, t, BYTES, LDG_MODEL_FAR, LDG_MODEL_READ) });
+  const double kernel = time_of(&(task){ .a = a, .work = work_of(a, t, BYTES, LDG_MODEL_HERE, LDG_MODEL_READ) });
+  const double copied = time_of(&(task){ .a = a, .dst = a->pinned, .src = a->packed, .n = BYTES });
+  lading_type_free(t);
+  m->handover = ldg_max(1, (int64_t)(fmax(staged - kernel - copied, 0) * 1e3 + 0.5));
+  return staged < INFINITY && kernel < INFINITY && copied < INFINITY;
+}
+
 /* ---- all ---- */
 
 /* As much as the device has, within bounds. */
@@ -199,13 +213,20 @@ static void close_areas(const areas *a) {
   if (a->pinned) d->free_pinned(a->pinned);
 }
 
-/* While it measures, no kernel is spared the far side. */
+enum { ROWS = LDG_MODEL_SIDES * LDG_MODEL_STRIDES };
+
+/* The model that is in use while it measures: what goes to pinned memory is staged where kernels are dear that go there, and else is not. */
+static void use_with_far(ldg_model *m, int64_t ps) {
+  for (int i = 0; i < ROWS * LDG_MODEL_BLOCKS; i++) m->kernel[LDG_MODEL_FAR * ROWS * LDG_MODEL_BLOCKS + i] = ps;
+  ldg_model_use(m);
+}
+
 static bool measure(const areas *a, ldg_model *m) {
-  enum { ROWS = LDG_MODEL_SIDES * LDG_MODEL_STRIDES };
-  ldg_model direct = *m;
-  for (int i = 0; i < ROWS * LDG_MODEL_BLOCKS; i++) direct.kernel[LDG_MODEL_FAR * ROWS * LDG_MODEL_BLOCKS + i] = 1;
-  ldg_model_use(&direct);
-  const bool ok = kernel_rows(a, m) && transfer_rows(a, m) && launch_row(a, m);
+  ldg_model used = *m;
+  use_with_far(&used, 1);
+  bool ok = kernel_rows(a, m) && transfer_rows(a, m);
+  use_with_far(&used, INT64_MAX / 2);
+  ok = ok && handover_row(a, m) && launch_row(a, m);
   ldg_model_use(NULL);
   for (int i = 0; i < LDG_MODEL_WAYS; i++) calibrate_settle(m->transfer + i * LDG_MODEL_COPIES, 1, LDG_MODEL_COPIES);
   for (int i = 0; i < LDG_MODEL_KERNELS * ROWS; i++) calibrate_settle(m->kernel + i * LDG_MODEL_BLOCKS, 1, LDG_MODEL_BLOCKS);

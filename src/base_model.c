@@ -45,7 +45,7 @@ ldg_model ldg_model_builtin(void) {
 
 bool ldg_model_assumes_devices(void) {
   const ldg_model *m = ldg_model_get(), *b = builtin();
-  return m->launch == b->launch && !memcmp(m->kernel, b->kernel, sizeof b->kernel) && !memcmp(m->transfer, b->transfer, sizeof b->transfer);
+  return m->launch == b->launch && m->handover == b->handover && !memcmp(m->kernel, b->kernel, sizeof b->kernel) && !memcmp(m->transfer, b->transfer, sizeof b->transfer);
 }
 
 static void find(void) {
@@ -134,6 +134,7 @@ double ldg_model_kernel(int kernel, int side, int stride, int64_t block) {
 }
 
 double ldg_model_launch(void) { return (double)ldg_model_get()->launch * 1e-3; }
+double ldg_model_handover(void) { return (double)ldg_model_get()->handover * 1e-3; }
 
 double ldg_model_transfer(int way, int64_t bytes) {
   return on_row(ldg_model_get()->transfer + way * LDG_MODEL_COPIES, LDG_MODEL_COPIES, bytes);

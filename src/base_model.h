@@ -63,7 +63,7 @@ enum {
   LDG_MODEL_COPIES = 29, /* memcpy of 2^0 .. 2^28 bytes */
   LDG_MODEL_BLOCKS = 15, /* blocks of 2^0 .. 2^14 bytes */
   LDG_MODEL_WIDTHS = 7,  /* elements of 2^0 .. 2^6 bytes */
-  LDG_MODEL_VERSION = 15
+  LDG_MODEL_VERSION = 16
 };
 
 typedef struct ldg_model {
@@ -77,6 +77,7 @@ typedef struct ldg_model {
   int64_t kernel[LDG_MODEL_KERNELS * LDG_MODEL_SIDES * LDG_MODEL_STRIDES * LDG_MODEL_BLOCKS];         /* a block, of very many; no launch */
   int64_t transfer[LDG_MODEL_WAYS * LDG_MODEL_COPIES];                                                /* a copy of the driver, pinned memory */
   int64_t launch;                                                                                     /* host time of an enqueue that is one */
+  int64_t handover;                                                                                   /* from a kernel to a copy of the driver, and back */
 } ldg_model;
 
 /* The model in use; never NULL. The first call of the process reads the file. */
@@ -97,6 +98,7 @@ double ldg_model_shuffle(double footprint);
 double ldg_model_kernel(int kernel, int side, int stride, int64_t block);
 double ldg_model_transfer(int way, int64_t bytes);
 double ldg_model_launch(void);
+double ldg_model_handover(void);
 double ldg_model_odd(int which, int64_t block); /* 0 for powers of two */
 double ldg_model_ns(ldg_model_name n);          /* of the times among the numbers */
 static inline int64_t ldg_model_count(ldg_model_name n) { return ldg_model_get()->number[n]; } /* of the others */

@@ -43,6 +43,7 @@ static const group groups[] = {
   { "kernel", AT(kernel), LDG_MODEL_BLOCKS, 1, 1, { LDG_MODEL_KERNELS, LDG_MODEL_SIDES, LDG_MODEL_STRIDES }, { kernel_words, side_words, stride_words } },
   { "transfer", AT(transfer), LDG_MODEL_COPIES, 1, 1, { 1, 1, LDG_MODEL_WAYS }, { NULL, NULL, way_words } },
   { "launch", AT(launch), 1, 0, 1, { 1, 1, 1 }, { NULL } },
+  { "handover", AT(handover), 1, 0, 1, { 1, 1, 1 }, { NULL } },
 };
 enum { GROUPS = sizeof groups / sizeof groups[0] };
 

@@ -53,11 +53,12 @@ typedef struct forecast { const ldg_path *way; double ns[2]; } forecast;
 static const ldg_path to_packed[2] = { LDG_ONE_SHOT, LDG_STAGED }, to_layout[2] = { LDG_DIRECT, LDG_DEVICE };
 static ldg_path faster(const forecast *f) { return f->way[f->ns[1] < f->ns[0]]; }
 
-/* `bytes` of a layout, packed (LDG_PACK) into pinned memory or unpacked out of it. */
+/* `bytes` of a layout, packed (LDG_PACK) into pinned memory or unpacked out of it. A kernel and a copy are of two engines, which wait for each other;
+ * two kernels are not. */
 static forecast to_pinned(const ldg_plan *p, const ldg_side *s, int dir, int64_t bytes) {
   const double there = packed_ns(p, s, dir, bytes), far = ldg_model_launch() + kernel_ns(LDG_MODEL_FAR, s, dir, LDG_WORD_MAX, bytes);
   const double copy = ldg_model_transfer(dir == LDG_PACK ? LDG_MODEL_FROM_DEVICE : LDG_MODEL_TO_DEVICE, bytes);
-  return (forecast){ to_packed, { far > there ? far : there, there + copy } };
+  return (forecast){ to_packed, { far > there ? far : there, there + ldg_model_handover() + copy } };
 }
 
 /* One kernel goes from layout to layout, by their loops or down both trees; or one packs and another one unpacks. */

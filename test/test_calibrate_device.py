@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
     names = rows(text)
     for name in ["kernel." + ".".join((where, side, gap)) for where in ("here", "far", "tree") for side in ("read", "write") for gap in ("near", "line", "page")]:
         assert len(names.get(name, [])) == 15 and all(int(n) > 0 for n in names[name]), f"{name}: {names.get(name)}\n{text}"
-    assert int(names["launch"][0]) > 0, text
+    assert int(names["launch"][0]) > 0 and int(names["handover"][0]) > 0, text
     said = run("explain", "vec8of64", model=whole)
     assert "on a device: " in said and ASSUMED not in said and "built-in numbers" not in said, said
     cut.write_text(text[: len(text) // 2])

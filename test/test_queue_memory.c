@@ -170,6 +170,40 @@ END_TEST
 START_TEST(staged) { check_path("staged", 1); }
 END_TEST
 
+/* By a model in which a block costs nothing but where a kernel goes to pinned memory, of which 100 take 100 us: what goes over to a copy of the
+ * driver is dearer than that, or not. */
+static void staged_by_model(int64_t handover_us, int64_t copies) {
+  ldg_model m = ldg_model_builtin();
+  char text[4000], line[80];
+  v = devices_open();
+  for (int64_t i = 0, one = COUNT_OF(m.kernel) / LDG_MODEL_KERNELS; i < COUNT_OF(m.kernel); i++) m.kernel[i] = i / one == LDG_MODEL_FAR ? 1000000 : 1;
+  for (int64_t i = 0; i < COUNT_OF(m.transfer); i++) m.transfer[i] = 1;
+  m.handover = handover_us * 1000000;
+  ldg_model_use(&m);
+  ck_assert(!ldg_model_assumes_devices());
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_PINNED);
+  const lading_work pack = pack_work(&c), unpack = { .kind = LADING_WORK_UNPACK, .dst_type = c.type, .dst_count = 1, .src = c.packed.at, .dst = c.mem.at, .hi = c.n,
+                                                     .src_mem = pack.dst_mem, .dst_mem = pack.src_mem };
+  count_from_here();
+  OK(lading_enqueue(v.q, &pack, NULL));
+  called("MemcpyAsync", copies);
+  OK(lading_enqueue(v.q, &unpack, NULL));
+  called("MemcpyAsync", 2 * copies), called("LaunchKernel", 2);
+  OK(lading_queue_sync(v.q));
+  check_packed(&c);
+  ck_assert_int_gt(lading_explain(c.type, 1, text, sizeof text), 0);
+  snprintf(line, sizeof line, "one-shot %.1f us, staged %.1f us predicted", 100 + (double)m.launch * 1e-6, (double)handover_us + (double)m.launch * 1e-6);
+  ck_assert_msg(strstr(text, line), "%s is not in %s", line, text);
+  cargo_free(&c);
+  ldg_model_use(NULL);
+  devices_close(&v);
+}
+
+START_TEST(staged_where_engines_change_fast) { staged_by_model(99, 1); }
+END_TEST
+START_TEST(one_shot_where_they_do_not) { staged_by_model(101, 0); }
+END_TEST
+
 /* ---- ways between layouts ---- */
 
 /* Blocks of 3 and of 4 ints: each layout is loops, but they have none in common. */
@@ -195,8 +229,10 @@ static void copied(int64_t launched, int64_t allocated) {
   cargo_free(&a), cargo_free(&b);
 }
 
-static void by_model(int64_t down_a_tree, int64_t launched, int64_t allocated) {
+/* handover: two kernels are of one engine, so that it does not matter. */
+static void by_model(int64_t down_a_tree, int64_t handover, int64_t launched, int64_t allocated) {
   ldg_model m = ldg_model_builtin();
+  m.handover = handover;
   v = devices_open();
   for (int i = 0; i < LDG_MODEL_SIDES * LDG_MODEL_STRIDES * LDG_MODEL_BLOCKS; i++)
     m.kernel[LDG_MODEL_TREE * LDG_MODEL_SIDES * LDG_MODEL_STRIDES * LDG_MODEL_BLOCKS + i] = down_a_tree;
@@ -242,9 +278,9 @@ START_TEST(packed_then_recorded) {
 }
 END_TEST
 
-START_TEST(direct_where_trees_are_cheap) { by_model(1, 1, 0); }
+START_TEST(direct_where_trees_are_cheap) { by_model(1, 1, 1, 0); }
 END_TEST
-START_TEST(packed_where_trees_are_dear) { by_model(1000000, 2, 1); }
+START_TEST(packed_where_trees_are_dear) { by_model(1000000, INT64_C(1000000000000), 2, 1); }
 END_TEST
 
 static void by_force(const char *force, bool tables, int64_t launched, int64_t allocated) {
@@ -362,7 +398,7 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_memory", argc, argv, tables_come_and_go, room_when_there_is_none, both_tables_of_a_copy, gone_with_host_under_way, room_with_host_under_way,
-                    kinds_without_a_context, one_shot, staged, direct_where_trees_are_cheap, packed_where_trees_are_dear, forced_direct, forced_packed, packed_without_tables,
+                    kinds_without_a_context, one_shot, staged, staged_where_engines_change_fast, one_shot_where_they_do_not, direct_where_trees_are_cheap, packed_where_trees_are_dear, forced_direct, forced_packed, packed_without_tables,
                     packed_then_recorded,
                     explained, members_of_several_kinds, through_chunks);
 }

@@ -14,7 +14,7 @@ def main():
     print("/* base: the built-in numbers of the model, in the order of base_model.h. Written by tools/model_builtin.py; measured on")
     print(f" * {lines[1].split(' ', 1)[1]}. */")
     for field, rows in fields.items():
-        if field in ("kernel", "transfer", "launch"):  # devices have a file of their own, base_model_device.inc
+        if field in ("kernel", "transfer", "launch", "handover"):  # devices have a file of their own, base_model_device.inc
             continue
         print(f".{field} = {{")
         for label, values in rows:
