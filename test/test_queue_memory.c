@@ -5,6 +5,8 @@
 #include "queue.h"
 #include "../backends/device/site.h"
 
+#include <pthread.h>
+
 /* ---- tables that go ---- */
 
 /* More lists than there is room for, on queues that come and go, with nobody waiting: no kernel reads a table that has gone, which
@@ -146,7 +148,7 @@ static void check_path(const char *force, int64_t copies) {
   char *want = malloc((size_t)c.mem.n), text[4000];
   count_from_here();
   OK(lading_enqueue(v.q, &w, NULL));
-  called("LaunchKernel", 1), called("MemcpyAsync", copies), called("MemAllocAsync", copies), called("MemFreeAsync", copies);
+  called("LaunchKernel", 1), called("MemcpyAsync", copies), called("MemAllocFromPoolAsync", copies), called("MemFreeAsync", copies), called("MemAllocAsync", 0);
   OK(lading_queue_sync(v.q));
   check_packed(&c);
   area_fill(&c.packed, 5);
@@ -168,6 +170,91 @@ static void check_path(const char *force, int64_t copies) {
 START_TEST(one_shot) { check_path("one-shot", 0); }
 END_TEST
 START_TEST(staged) { check_path("staged", 1); }
+END_TEST
+
+/* Several works with waits between them, on queues that come and go: of one pool, which is told what to keep, or of the driver's, where there is none. */
+static void scratch_of(const char *fail, int64_t made, int64_t of_ours) {
+  setenv("LADING_FORCE", "staged", 1);
+  v = devices_open();
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_PINNED);
+  const lading_work w = pack_work(&c);
+  count_from_here();
+  if (v.d->fake && !strcmp(v.backend, "cuda") && *fail) devices_say(&v, fail);
+  for (int i = 0; i < 4; i++) {
+    lading_queue *q;
+    OK(lading_queue_create(v.backend, 0, &q));
+    area_fill(&c.packed, (uint64_t)i);
+    OK(lading_enqueue(q, &w, NULL));
+    OK(lading_queue_sync(q));
+    check_packed(&c);
+    lading_queue_free(q);
+  }
+  called("MemPoolCreate", 1), called("MemPoolSetAttribute", made), called("MemAllocFromPoolAsync", of_ours), called("MemAllocAsync", 4 - of_ours);
+  called("MemFreeAsync", 4);
+  cargo_free(&c);
+  devices_close(&v);
+}
+
+START_TEST(scratch_of_one_pool) { scratch_of("", 1, 4); }
+END_TEST
+START_TEST(scratch_without_a_pool) { scratch_of("fail cuMemPoolCreate 1 801", 0, 0); }
+END_TEST
+START_TEST(scratch_of_a_pool_that_keeps_nothing) { scratch_of("fail cuMemPoolSetAttribute 1 801", 1, 0); }
+END_TEST
+
+static void *stage(void *arg) {
+  const cargo *c = arg;
+  const lading_work w = pack_work(c);
+  lading_queue *q;
+  if (lading_queue_create(v.backend, 0, &q)) return arg;
+  int e = LADING_OK;
+  for (int i = 0; !e && i < 3; i++) {
+    e = lading_enqueue(q, &w, NULL);
+    if (!e && i == 1) e = lading_queue_sync(q);
+  }
+  if (!e) e = lading_queue_sync(q);
+  lading_queue_free(q);
+  return e ? arg : NULL;
+}
+
+/* Threads that all come first. */
+START_TEST(scratch_of_one_pool_for_threads) {
+  enum { THREADS = 4 };
+  cargo c[THREADS];
+  pthread_t thread[THREADS];
+  setenv("LADING_FORCE", "staged", 1);
+  v = devices_open();
+  for (int i = 0; i < THREADS; i++) c[i] = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_PINNED);
+  count_from_here();
+  for (int i = 0; i < THREADS; i++) ck_assert_int_eq(pthread_create(&thread[i], NULL, stage, &c[i]), 0);
+  for (int i = 0; i < THREADS; i++) {
+    void *failed;
+    pthread_join(thread[i], &failed);
+    ck_assert_ptr_null(failed);
+  }
+  called("MemPoolCreate", 1), called("MemAllocFromPoolAsync", 3 * THREADS), called("MemFreeAsync", 3 * THREADS);
+  for (int i = 0; i < THREADS; i++) check_packed(&c[i]), cargo_free(&c[i]);
+  devices_close(&v);
+}
+END_TEST
+
+/* No memory for it: the kernel goes to pinned memory itself, and next time there may be some. */
+START_TEST(scratch_when_there_is_none) {
+  setenv("LADING_FORCE", "staged", 1);
+  v = devices_open();
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_PINNED);
+  const lading_work w = pack_work(&c);
+  for (int i = 0; i < 2; i++) {
+    count_from_here();
+    if (i == 0) devices_say(&v, strcmp(v.backend, "cuda") ? "fail hipMallocFromPoolAsync 1 2" : "fail cuMemAllocFromPoolAsync 1 2");
+    OK(lading_enqueue(v.q, &w, NULL));
+    called("MemcpyAsync", i), called("LaunchKernel", 1), called("MemFreeAsync", i);
+    OK(lading_queue_sync(v.q));
+    check_packed(&c);
+  }
+  cargo_free(&c);
+  devices_close(&v);
+}
 END_TEST
 
 /* By a model in which a block costs nothing but where a kernel goes to pinned memory, of which 100 take 100 us: what goes over to a copy of the
@@ -220,7 +307,7 @@ static void copied(int64_t launched, int64_t allocated) {
     OK(lading_enqueue(v.q, &w, NULL)); /* trees get their tables */
     count_from_here();
     OK(lading_enqueue(v.q, &w, NULL));
-    called("LaunchKernel", launched), called("MemAllocAsync", allocated), called("MemFreeAsync", allocated);
+    called("LaunchKernel", launched), called("MemAllocFromPoolAsync", allocated), called("MemFreeAsync", allocated);
     OK(lading_queue_sync(v.q));
     area_pull(&b.mem);
     ck_assert(!memcmp(want, b.mem.copy, (size_t)b.mem.n));
@@ -398,7 +485,9 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_memory", argc, argv, tables_come_and_go, room_when_there_is_none, both_tables_of_a_copy, gone_with_host_under_way, room_with_host_under_way,
-                    kinds_without_a_context, one_shot, staged, staged_where_engines_change_fast, one_shot_where_they_do_not, direct_where_trees_are_cheap, packed_where_trees_are_dear, forced_direct, forced_packed, packed_without_tables,
+                    kinds_without_a_context, one_shot, staged, scratch_of_one_pool, scratch_without_a_pool, scratch_of_a_pool_that_keeps_nothing, scratch_of_one_pool_for_threads,
+                    scratch_when_there_is_none,
+                    staged_where_engines_change_fast, one_shot_where_they_do_not, direct_where_trees_are_cheap, packed_where_trees_are_dear, forced_direct, forced_packed, packed_without_tables,
                     packed_then_recorded,
                     explained, members_of_several_kinds, through_chunks);
 }

@@ -36,6 +36,7 @@ static ldg_vendor vendor = {
     .piece_of = "cuMemRetainAllocationHandle", .piece_free = "cuMemRelease", .piece_export = "cuMemExportToShareableHandle",
     .piece_import = "cuMemImportFromShareableHandle", .space_take = "cuMemAddressReserve", .space_free = "cuMemAddressFree",
     .space_map = "cuMemMap", .space_unmap = "cuMemUnmap", .space_access = "cuMemSetAccess",
+    .pool_make = "cuMemPoolCreate", .pool_set = "cuMemPoolSetAttribute", .pool_alloc = "cuMemAllocFromPoolAsync",
     .pool_export = "cuMemPoolExportToShareableHandle", .pool_import = "cuMemPoolImportFromShareableHandle", .pool_free = "cuMemPoolDestroy",
     .pool_access = "cuMemPoolSetAccess", .pool_share = "cuMemPoolExportPointer", .pool_take = "cuMemPoolImportPointer",
     .ipc_get = "cuIpcGetMemHandle", .ipc_open = "cuIpcOpenMemHandle_v2", .ipc_close = "cuIpcCloseMemHandle",

@@ -45,8 +45,10 @@ typedef uint64_t ldg_address;                                     /* CUdeviceptr
   F(ipc_close, (ldg_address at))
 
 /* Not every driver has these. Pieces are memory without addresses (virtual memory), pools are what stream-ordered memory is of; of the functions
- * of either all are used, or none. */
+ * of pieces all are used, or none, of those of pools the first three, which make one, and the others, which share one, likewise. */
 typedef struct ldg_access { int place, device, flags; } ldg_access;
+typedef struct ldg_pool_kind { int type, handles, place, device; void *security; unsigned char rest[64]; } ldg_pool_kind;
+enum { LDG_POOL_PINNED = 1, LDG_POOL_ON_DEVICE = 1, LDG_POOL_KEEPS = 4 /* bytes that are not in use, an attribute of 64 bits */ };
 #define LDG_DRIVER_OPTIONAL(F) \
   F(thread_capture, (int *mode)) \
   F(context_id, (void *context, unsigned long long *id)) \
@@ -59,6 +61,9 @@ typedef struct ldg_access { int place, device, flags; } ldg_access;
   F(space_map, (ldg_address at, size_t bytes, size_t offset, uint64_t piece, unsigned long long flags)) \
   F(space_unmap, (ldg_address at, size_t bytes)) \
   F(space_access, (ldg_address at, size_t bytes, const ldg_access *who, size_t n)) \
+  F(pool_make, (void **pool, const ldg_pool_kind *kind)) \
+  F(pool_set, (void *pool, int attribute, void *value)) \
+  F(pool_alloc, (ldg_address *at, size_t bytes, void *pool, void *stream)) \
   F(pool_export, (void *out, void *pool, int type, unsigned long long flags)) \
   F(pool_import, (void **pool, void *from, int type, unsigned long long flags)) \
   F(pool_free, (void *pool)) \

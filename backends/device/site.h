@@ -15,6 +15,8 @@ enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_ONE, LDG_KERNEL_ONE_REDUCE = LD
 /* Pinned memory for what kernels do not reach: more than one at a time, so that one fills while another one empties. */
 enum { LDG_CHUNKS = 16, LDG_CHUNK_BYTES = 1 << 20 };
 
+enum { LDG_SCRATCH_KEPT = 64 << 20 /* bytes of scratch memory that is not in use: two of the longest pieces */ };
+
 enum { LDG_TABLES_MOST = 256 << 20 /* bytes */, LDG_BUCKETS = 1024 };
 
 struct ldg_site {
@@ -25,7 +27,9 @@ struct ldg_site {
   void *module, *kernel[LDG_KERNELS];
   int device;
   _Atomic int replays;               /* LDG_REPLAYS_... */
-  pthread_mutex_t lock;              /* of tables and lanes; callbacks of the driver never take it, since it is held while one waits for streams */
+  void *pool;                        /* of scratch memory; NULL: the driver's own */
+  _Atomic bool pool_settled;         /* it stays as it is */
+  pthread_mutex_t lock;              /* of tables, lanes and the making of the pool; callbacks of the driver never take it, since it is held while one waits for streams */
   void *upload;                      /* a stream for tables, NULL until there is one; it also waits for lanes that are gone */
   ldg_lru tables;
   struct ldg_table *bucket[LDG_BUCKETS]; /* the same tables, by id */

@@ -87,6 +87,7 @@ static ldg_vendor vendor = {
     .piece_of = "hipMemRetainAllocationHandle", .piece_free = "hipMemRelease", .piece_export = "hipMemExportToShareableHandle",
     .piece_import = "hipMemImportFromShareableHandle", .space_take = "hipMemAddressReserve", .space_free = "hipMemAddressFree",
     .space_map = "hipMemMap", .space_unmap = "hipMemUnmap", .space_access = "hipMemSetAccess",
+    .pool_make = "hipMemPoolCreate", .pool_set = "hipMemPoolSetAttribute", .pool_alloc = "hipMallocFromPoolAsync",
     .pool_export = "hipMemPoolExportToShareableHandle", .pool_import = "hipMemPoolImportFromShareableHandle", .pool_free = "hipMemPoolDestroy",
     .pool_access = "hipMemPoolSetAccess", .pool_share = "hipMemPoolExportPointer", .pool_take = "hipMemPoolImportPointer",
     .ipc_get = "hipIpcGetMemHandle", .ipc_open = "hipIpcOpenMemHandle", .ipc_close = "hipIpcCloseMemHandle",

@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { BY_FILE = 1, BY_FABRIC = 8, KNOWN = FAKE_PICK(BY_FILE | BY_FABRIC, BY_FILE), READ_AND_WRITE = 3 };
+enum { BY_FILE = 1, BY_FABRIC = 8, KNOWN = FAKE_PICK(BY_FILE | BY_FABRIC, BY_FILE), READ_AND_WRITE = 3, KEEPS = 4 };
 static const uint64_t MAGIC = 0x706f6f6c73303031u;
 static const int64_t DEADLY = (int64_t)5248 << 20; /* longer places were seen to end the process that imports them */
 
-typedef struct fake_pool { fake_object object; uint64_t id; int types, device; bool exported, imported, accessible, destroyed; int64_t places; } fake_pool;
+typedef struct fake_pool { fake_object object; uint64_t id; int types, device; bool exported, imported, accessible, destroyed; int64_t places, keeps; } fake_pool;
 typedef struct location { int type, id; } location;
 typedef struct properties { int type, types; location at; void *security; unsigned char rest[64]; } properties;
 typedef struct access_to { location at; int flags; } access_to;
@@ -34,6 +34,12 @@ FAKE(cuMemPoolCreate, hipMemPoolCreate, INIT, (void **out, const properties *how
   fake_pool *p = fake_new(A_POOL, sizeof *p);
   p->id = ((uint64_t)getpid() << 32) | ++ids, p->types = how->types, p->device = how->at.id;
   return *out = p, E_OK;
+}
+
+FAKE(cuMemPoolSetAttribute, hipMemPoolSetAttribute, INIT, (void *handle, int attribute, const uint64_t *value), (handle, attribute, value)) {
+  fake_pool *p = pool_of(handle);
+  if (!p || p->imported || attribute != KEEPS) return E_VALUE;
+  return p->keeps = (int64_t)*value, E_OK;
 }
 
 /* It goes with the last memory of it. Whether real drivers mind a capture is not written down: this one does. */
