@@ -86,15 +86,12 @@ typedef struct ldg_fused_page {
 } ldg_fused_page;
 typedef struct ldg_fused_args { int64_t tiles; int32_t n, parts; ldg_fused_page *page; } ldg_fused_args; /* n cargos */
 
-/* A few cargos are arguments, and nothing travels before the launch: of the page only `left` is used. */
-enum { LDG_FEW_CARGOS = 8 };
-typedef struct ldg_few_args {
-  int64_t tiles;
-  int32_t n, parts;
-  ldg_fused_page *page;
-  ldg_fused_end end[LDG_FEW_CARGOS];
-  ldg_fused_start start[LDG_FEW_CARGOS];
-  ldg_cargo cargo[LDG_FEW_CARGOS];
-} ldg_few_args;
+/* A few cargos are arguments, and nothing travels before the launch: of the page only `left` is used. Two or one of them are arguments of a kernel of their
+ * own, since all arguments are copied. */
+enum { LDG_PAIR_CARGOS = 2, LDG_FEW_CARGOS = 8 };
+#define LDG_FUSED_BY_VALUE(name, cargos) \
+  typedef struct name { ldg_fused_args all; ldg_fused_end end[cargos]; ldg_fused_start start[cargos]; ldg_cargo cargo[cargos]; } name
+LDG_FUSED_BY_VALUE(ldg_pair_args, LDG_PAIR_CARGOS);
+LDG_FUSED_BY_VALUE(ldg_few_args, LDG_FEW_CARGOS);
 
 #endif

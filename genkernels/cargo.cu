@@ -127,20 +127,22 @@ LDG_DEVICE void ldg_dev_fused(const ldg_fused_args *a, bool reduces) {
   }
 }
 
-LDG_DEVICE void ldg_dev_few(const ldg_few_args *a, bool reduces) {
+LDG_DEVICE void ldg_dev_by_value(const ldg_fused_args *a, const ldg_fused_end *end, const ldg_fused_start *start, const ldg_cargo *c, bool reduces) {
   for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) {
     int i = 0;
-    while (i + 1 < a->n && a->start[i + 1].first <= t) i++;
+    while (i + 1 < a->n && start[i + 1].first <= t) i++;
     LDG_UNROLL(1)
-    for (int32_t k = 0; k < a->parts; k++) ldg_dev_any_tile(&a->cargo[i], (t - a->start[i].first) * a->parts + k, reduces);
+    for (int32_t k = 0; k < a->parts; k++) ldg_dev_any_tile(&c[i], (t - start[i].first) * a->parts + k, reduces);
     LDG_SYNC();
-    const int64_t r = a->start[i].end;
-    if (LDG_TID == 0) ldg_dev_fused_end(a->end[r].word, a->end[r].id, a->end[r].tiles, &a->page->end[r].left);
+    const int64_t r = start[i].end;
+    if (LDG_TID == 0) ldg_dev_fused_end(end[r].word, end[r].id, end[r].tiles, &a->page->end[r].left);
   }
 }
 
 /* Without reductions it takes 40 registers a thread rather than 64 (ptxas of CUDA 13 for sm_90). */
 LDG_KERNEL_BESIDE(fused, ldg_fused_args, 6) { ldg_dev_fused(a, false); }
 LDG_KERNEL_BESIDE(fused_reduce, ldg_fused_args, 4) { ldg_dev_fused(a, true); }
-LDG_KERNEL_BESIDE(few, ldg_few_args, 6) { ldg_dev_few(a, false); }
-LDG_KERNEL_BESIDE(few_reduce, ldg_few_args, 4) { ldg_dev_few(a, true); }
+LDG_KERNEL_BESIDE(pair, ldg_pair_args, 6) { ldg_dev_by_value(&a->all, a->end, a->start, a->cargo, false); }
+LDG_KERNEL_BESIDE(pair_reduce, ldg_pair_args, 4) { ldg_dev_by_value(&a->all, a->end, a->start, a->cargo, true); }
+LDG_KERNEL_BESIDE(few, ldg_few_args, 6) { ldg_dev_by_value(&a->all, a->end, a->start, a->cargo, false); }
+LDG_KERNEL_BESIDE(few_reduce, ldg_few_args, 4) { ldg_dev_by_value(&a->all, a->end, a->start, a->cargo, true); }

@@ -149,6 +149,35 @@ START_TEST(beside_recordings_of_others) {
 }
 END_TEST
 
+/* Some requests at a time, whose cargos are arguments: other ones in each turn. */
+START_TEST(batches_of_few) {
+  enum { TURNS = 2 * WAITED + 8 };
+  static const int sizes[] = { 1, 2, 5 };
+  begin(LDG_REPLAYS_FASTER);
+  const lading_batch_attr by_hand = { .policy = LADING_BATCH_MANUAL };
+  lading_batch *b;
+  OK(lading_batch_create(v.q, &by_hand, &b));
+  for (int64_t s = 0; s < COUNT_OF(sizes); s++)
+    for (int t = 0; t < TURNS; t++) {
+      cargo c[5];
+      lading_request r[5];
+      for (int i = 0; i < sizes[s]; i++) {
+        c[i] = cargo_new(layouts[i], LADING_MEM_DEVICE, LADING_MEM_DEVICE); /* of one size of grid each turn */
+        const lading_work w = pack_work(&c[i]);
+        OK(lading_batch_add(b, &w, &r[i]));
+      }
+      OK(lading_batch_flush(b));
+      for (int i = 0; i < sizes[s]; i++) {
+        OK(lading_batch_wait(b, r[i]));
+        check_packed(&c[i]), cargo_free(&c[i]);
+      }
+    }
+  if (count_of("cuGraphLaunch") >= 0) ck_assert_int_gt(count_of("cuGraphLaunch"), TURNS);
+  lading_batch_free(b);
+  devices_close(&v);
+}
+END_TEST
+
 START_TEST(calls_that_fail) {
   static const char *const calls[] = { "cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams", "cuGraphLaunch",
                                        "cuStreamIsCapturing" };
@@ -173,5 +202,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("replay", argc, argv, other_arguments_each_time, none_where_slower, found_out, queues_that_go, not_in_recordings, beside_recordings_of_others,
-                    calls_that_fail);
+                    batches_of_few, calls_that_fail);
 }

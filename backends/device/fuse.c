@@ -56,37 +56,53 @@ typedef struct fused { const ldg_site *site; const ldg_fuser *fuser; const ldg_f
 
 static ldg_fused_page *there_of(const fused *f) { return (ldg_fused_page *)(uintptr_t)f->fuser->there + f->what->page; }
 
-static int launch(const fused *f, int kernel, void *args, void *stream) {
-  void *params[] = { args };
-  const unsigned grid = (unsigned)ldg_min(f->what->tiles, GRID_MAX);
-  return f->site->driver->launch(f->site->kernel[kernel], grid, 1, 1, BLOCK, 1, 1, 0, stream, params, NULL);
+static ldg_fused_args args_of(const fused *f) {
+  return (ldg_fused_args){ f->what->tiles, (int32_t)f->what->cargos, (int32_t)f->what->parts, there_of(f) };
 }
 
 /* In the context. */
 static int by_page(void *arg, void *stream) {
   const fused *f = arg;
   const ldg_fused_launch *w = f->what;
-  ldg_fused_args args = { w->tiles, (int32_t)w->cargos, (int32_t)w->parts, there_of(f) };
+  ldg_fused_args args = args_of(f);
+  void *params[] = { &args }, *const kernel = f->site->kernel[w->reduces ? LDG_KERNEL_FUSED_REDUCE : LDG_KERNEL_FUSED];
   const int e = f->site->vendor->copy(f->site->driver, args.page, &f->fuser->page[w->page], (size_t)used(w->cargos), stream);
-  return e ? e : launch(f, w->reduces ? LDG_KERNEL_FUSED_REDUCE : LDG_KERNEL_FUSED, &args, stream);
+  return e ? e : f->site->driver->launch(kernel, (unsigned)ldg_min(w->tiles, GRID_MAX), 1, 1, BLOCK, 1, 1, 0, stream, params, NULL);
 }
 
-static int by_arguments(const fused *f, void *stream) {
+static int by_value(ldg_lane *l, const fused *f, int kernel, void *args, ldg_fused_end *end, ldg_fused_start *start, ldg_cargo *cargo) {
   const ldg_fused_launch *w = f->what;
   const ldg_fused_page *p = &f->fuser->page[w->page];
-  ldg_few_args args; /* the driver takes all of it, the kernel reads what is there */
-  args.tiles = w->tiles, args.n = (int32_t)w->cargos, args.parts = (int32_t)w->parts, args.page = there_of(f);
-  memcpy(args.end, p->end, sizeof args.end);
-  memcpy(args.start, p->start, sizeof args.start);
-  memcpy(args.cargo, p->cargo, (size_t)w->cargos * sizeof *p->cargo);
-  return launch(f, w->reduces ? LDG_KERNEL_FEW_REDUCE : LDG_KERNEL_FEW, &args, stream);
+  void *params[] = { args };
+  memcpy(end, p->end, (size_t)w->cargos * sizeof *end); /* a request has a cargo at least */
+  memcpy(start, p->start, (size_t)w->cargos * sizeof *start);
+  memcpy(cargo, p->cargo, (size_t)w->cargos * sizeof *cargo);
+  return ldg_replay_launch(l, kernel + w->reduces, w->tiles, params);
+}
+
+static int by_pair(ldg_lane *l, const fused *f) {
+  ldg_pair_args args; /* the driver takes all of it, the kernel reads what is there */
+  args.all = args_of(f);
+  return by_value(l, f, LDG_KERNEL_PAIR, &args, args.end, args.start, args.cargo);
+}
+
+static int by_few(ldg_lane *l, const fused *f) {
+  ldg_few_args args;
+  args.all = args_of(f);
+  return by_value(l, f, LDG_KERNEL_FEW, &args, args.end, args.start, args.cargo);
+}
+
+static int by_any(ldg_lane *l, const fused *f) {
+  if (f->what->cargos <= LDG_PAIR_CARGOS) return by_pair(l, f);
+  if (f->what->cargos <= LDG_FEW_CARGOS) return by_few(l, f);
+  return ldg_graphs_run(f->fuser->graphs, l->stream, f->what, by_page, (void *)(uintptr_t)f);
 }
 
 int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *what) {
-  fused job = { l->site, f, what };
+  const fused job = { l->site, f, what };
   int e = ldg_site_enter(l->site);
   if (e) return ldg_device_error(e);
-  e = what->cargos <= LDG_FEW_CARGOS ? by_arguments(&job, l->stream) : ldg_graphs_run(f->graphs, l->stream, what, by_page, &job);
+  e = by_any(l, &job);
   atomic_store(&l->since, 0); /* the tables of this page have their launch: they may go when it is done */
   ldg_site_leave(l->site);
   return ldg_device_error(e);

@@ -9,8 +9,11 @@
 
 #include <pthread.h>
 
-/* Of several cargos, first the forms; of one, the same forms and transposes; of many requests. */
-enum { LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_ONE, LDG_KERNEL_ONE_REDUCE = LDG_KERNEL_ONE + LDG_FORMS, LDG_KERNEL_TRANSPOSE, LDG_KERNEL_FUSED, LDG_KERNEL_FUSED_REDUCE, LDG_KERNEL_FEW, LDG_KERNEL_FEW_REDUCE, LDG_KERNELS };
+/* Of several cargos, first the forms; of one, the same forms and transposes; of some requests' cargos by value, and of many. */
+enum {
+  LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_ONE, LDG_KERNEL_ONE_REDUCE = LDG_KERNEL_ONE + LDG_FORMS, LDG_KERNEL_TRANSPOSE,
+  LDG_KERNEL_PAIR, LDG_KERNEL_PAIR_REDUCE, LDG_KERNEL_FEW, LDG_KERNEL_FEW_REDUCE, LDG_KERNEL_FUSED, LDG_KERNEL_FUSED_REDUCE, LDG_KERNELS
+};
 
 /* Pinned memory for what kernels do not reach: more than one at a time, so that one fills while another one empties. */
 enum { LDG_CHUNKS = 16, LDG_CHUNK_BYTES = 1 << 20 };
