@@ -103,6 +103,7 @@ struct ldg_device {
   int (*sync)(ldg_lane *l);                                                 /* waits; needs no lock */
   bool (*reaches)(const ldg_lane *l, lading_memkind kind);                  /* whether kernels may touch that memory; needs no lock */
   int (*copy)(ldg_lane *l, void *dst, const void *src, int64_t n);          /* memory of any kind that reaches() admits */
+  bool (*replays)(const ldg_lane *l);                                       /* a move of one cargo takes less of the host than a copy, or may */
   /* n <= LDG_CARGO_OWN cargos of one form, all of them moves or all reductions; `first` is set there. ordered: by one thread */
   int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
   /* a NARROW move, a unit a block, dim[0] dense at the source and dim[1] at the destination */

@@ -1,7 +1,7 @@
 /* cargo: what one launch on a device moves, as plain data that host and device code read alike.
  *
  * A cargo moves units [lo, hi) of a stream from one place to another; a unit is one word, or one element of a reduction. It
- * has one of these forms: NARROW and WIDE nests are loops with a stride on both sides; TREES finds every word by going down the trees of both
+ * has one of these forms: NARROW and WIDE nests are loops with a stride on both sides; LIST has places around one; TREES finds every word by going down the trees of both
  * layouts, from their images in device memory: it never refuses, and an image is as long as the description, not as the list
  * of its blocks. No word is split: it divides all blocks, strides and offsets of both sides.
  */
@@ -20,6 +20,9 @@ typedef struct ldg_cargo_dim { ldg_divisor n; int64_t src, dst; } ldg_cargo_dim;
  * up[k] * dim[k].src, modulo 2^64. So `src` is the stride of the innermost loop, and that of a dim is what one more of it adds to
  * dim.n more of the loop inside. That is two multiplications a side and dim; with remainders it was five. */
 typedef struct ldg_cargo_nest { int64_t src, dst; ldg_cargo_dim dim[LDG_CARGO_DIMS]; } ldg_cargo_nest;
+
+/* The same with what an entry of a list of places adds: entry i is where the outermost loop is in iteration i, whose stride there is 0. */
+typedef struct ldg_cargo_list { ldg_cargo_nest nest; const int64_t *at; int64_t at_dst; } ldg_cargo_list; /* at_dst: places are those of the destination */
 
 /* A transpose: `n` units along dim[0], at which the source is dense, and along dim[1]; the divisors of these two are of squares, those of
  * further dims of iterations, all of fewer than 2^31; strides are those of the loops. */
@@ -45,8 +48,8 @@ typedef struct ldg_cargo_side { const int64_t *image; ldg_divisor item; int64_t 
 /* Unit 0 is at stream byte `from`. */
 typedef struct ldg_cargo_trees { ldg_cargo_side side[2]; int64_t from; } ldg_cargo_trees;
 
-/* A kernel each. NARROW: a nest of fewer than 2^31 units, and of strides in it, all of 32 bits; WIDE: any nest. */
-enum { LDG_FORM_NARROW, LDG_FORM_WIDE, LDG_FORM_TREES, LDG_FORMS };
+/* A kernel each. NARROW: a nest of fewer than 2^31 units, and of strides in it, all of 32 bits; WIDE: any nest; LIST: a list around a nest that is NARROW. */
+enum { LDG_FORM_NARROW, LDG_FORM_WIDE, LDG_FORM_LIST, LDG_FORM_TREES, LDG_FORMS };
 
 typedef struct ldg_cargo {
   int64_t first;          /* tile of the launch from which on it is this cargo's; those of its neighbours bound it */
@@ -58,7 +61,7 @@ typedef struct ldg_cargo {
   int32_t nd;             /* dims of a nest or grid */
   int16_t op, elem;       /* lading_op, lading_elem; LADING_REPLACE moves words */
   int32_t tile;           /* units: what a block of threads does at once, LDG_TILE or LDG_TILE_MOST */
-  union { ldg_cargo_nest nest; ldg_cargo_grid grid; ldg_cargo_trees trees; } as;
+  union { ldg_cargo_nest nest; ldg_cargo_list list; ldg_cargo_grid grid; ldg_cargo_trees trees; } as;
 } ldg_cargo;
 
 /* The argument of the kernels. Tile t of the launch is tile t - first of the last cargo whose first <= t. Tiles of units are what

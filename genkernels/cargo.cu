@@ -14,6 +14,7 @@
 
 LDG_TILES(narrow, ldg_dev_tile_narrow)
 LDG_TILES(wide, ldg_dev_tile_wide)
+LDG_TILES(list, ldg_dev_tile_list)
 LDG_TILES(trees, ldg_dev_tile_tree)
 LDG_TILES(reduce, ldg_dev_reduce_tile)
 
@@ -100,6 +101,7 @@ LDG_DEVICE void ldg_dev_any_tile(const ldg_cargo *c, int64_t t, bool reduces) {
   if (reduces && c->op != LADING_REPLACE) ldg_dev_reduce_tile(c, t);
   else if (c->form == LDG_FORM_NARROW) ldg_dev_tile_narrow(c, t);
   else if (c->form == LDG_FORM_WIDE) ldg_dev_tile_wide(c, t);
+  else if (c->form == LDG_FORM_LIST) ldg_dev_tile_list(c, t);
   else ldg_dev_tile_tree(c, t);
 }
 
@@ -140,7 +142,7 @@ LDG_DEVICE void ldg_dev_by_value(const ldg_fused_args *a, const ldg_fused_end *e
 }
 
 /* Without reductions it takes 40 registers a thread rather than 64 (ptxas of CUDA 13 for sm_90). */
-LDG_KERNEL_BESIDE(fused, ldg_fused_args, 6) { ldg_dev_fused(a, false); }
+LDG_KERNEL_BESIDE(fused, ldg_fused_args, 5) { ldg_dev_fused(a, false); }
 LDG_KERNEL_BESIDE(fused_reduce, ldg_fused_args, 4) { ldg_dev_fused(a, true); }
 LDG_KERNEL_BESIDE(pair, ldg_pair_args, 6) { ldg_dev_by_value(&a->all, a->end, a->start, a->cargo, false); }
 LDG_KERNEL_BESIDE(pair_reduce, ldg_pair_args, 4) { ldg_dev_by_value(&a->all, a->end, a->start, a->cargo, true); }

@@ -167,6 +167,27 @@ LDG_MOVE_SOME(ldg_dev_move_wide, uint64_t, ldg_dev_wide, 2)
 LDG_MOVE_TILE(ldg_dev_tile_narrow, uint32_t, ldg_dev_move_narrow, 4)
 LDG_MOVE_TILE(ldg_dev_tile_wide, uint64_t, ldg_dev_move_wide, 2)
 
+/* One word a thread: what it waits for is its place. */
+LDG_DEVICE void ldg_dev_move_list(const ldg_cargo *c, uint32_t x) {
+  const ldg_cargo_nest *n = &c->as.list.nest;
+  ldg_pair p = { ldg_dev_mad(x, (int32_t)n->src, ldg_dev_address(c->src)), ldg_dev_mad(x, (int32_t)n->dst, ldg_dev_address(c->dst)) };
+  LDG_UNROLL(1)
+  for (int k = 0; k < c->nd; k++) {
+    const ldg_cargo_dim *d = &n->dim[k];
+    x = ldg_dev_by_narrow(x, &d->n);
+    p.src = ldg_dev_mad(x, (int32_t)d->src, p.src), p.dst = ldg_dev_mad(x, (int32_t)d->dst, p.dst);
+  }
+  const uint64_t at = (uint64_t)LDG_LOAD(int64_t, c->as.list.at + x);
+  if (c->as.list.at_dst) p.dst += at;
+  else p.src += at;
+  ldg_dev_move_1(&p, c->word);
+}
+
+LDG_DEVICE void ldg_dev_tile_list(const ldg_cargo *c, int64_t t) {
+  const uint32_t x = (uint32_t)(c->lo + t * LDG_TILE);
+  for (uint32_t i = LDG_TID; i < LDG_TILE && x + i < (uint32_t)c->hi; i += LDG_BLOCK_DIM) ldg_dev_move_list(c, x + i);
+}
+
 /* One word a thread: four ways down a tree take four times as long. */
 LDG_DEVICE void ldg_dev_tile_tree(const ldg_cargo *c, int64_t t) {
   const int64_t x = c->lo + t * LDG_TILE;

@@ -33,6 +33,8 @@ int ldg_queue_coincides(const ldg_work *w, bool *out) {
   return e;
 }
 
+static const char *run_at(const ldg_side *s, int64_t lo) { return ldg_at(s->base, s->rep->first + lo); }
+
 /* ---- the list of cargos ---- */
 
 static int depart(shipment *s) {
@@ -112,14 +114,18 @@ static uint64_t nest_bits(const ldg_nest *n) {
   return all;
 }
 
+/* Bytes [lo, hi) of the stream in words of that many bytes, of what it is that moves. */
+typedef void shape(ldg_cargo *c, const void *of, int32_t word, int64_t lo, int64_t hi);
+static void nest_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t lo, int64_t hi) { nest_cargo(c, nest, word, word, lo, hi); }
+
 /* A move in the widest words, and the bytes before and after them one by one. */
-static int load_words(shipment *s, ldg_cargo *c, const ldg_nest *n, int32_t word, int64_t lo, int64_t hi) {
+static int load_words(shipment *s, ldg_cargo *c, shape *fill, const void *of, int32_t word, int64_t lo, int64_t hi) {
   const int64_t from = ldg_min(hi, (lo + word - 1) / word * word), to = ldg_max(from, hi / word * word);
   const struct { int32_t word; int64_t lo, hi; } part[3] = { { 1, lo, from }, { word, from, to }, { 1, to, hi } };
   int e = LADING_OK;
   for (int i = 0; i < 3 && !e; i++) {
     if (part[i].lo == part[i].hi) continue;
-    nest_cargo(c, n, part[i].word, part[i].word, part[i].lo, part[i].hi);
+    fill(c, of, part[i].word, part[i].lo, part[i].hi);
     e = load(s, c);
   }
   return e;
@@ -127,7 +133,7 @@ static int load_words(shipment *s, ldg_cargo *c, const ldg_nest *n, int32_t word
 
 static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n, int64_t lo, int64_t hi) {
   const uint64_t bits = nest_bits(n) | bits_of(c->src) | bits_of(c->dst);
-  if (!s->op) return load_words(s, c, n, word_of(bits, LDG_WORD_MAX), lo, hi);
+  if (!s->op) return load_words(s, c, nest_shape, n, word_of(bits, LDG_WORD_MAX), lo, hi);
   c->elem = (int16_t)s->work->reduction.sig.node->kind;
   nest_cargo(c, n, word_of(bits | (uint64_t)s->op->size, REDUCED_MAX), s->op->size, lo, hi);
   return load(s, c);
@@ -203,7 +209,7 @@ static int by_nest(shipment *s, bool *done) {
   return e || squares ? e : load_nest(s, &c, &n, s->work->lo, s->work->hi);
 }
 
-/* ---- trees ---- */
+/* ---- images ---- */
 
 static void fill_image(void *arg, void *to) { ldg_queue_image_write(arg, to); }
 
@@ -220,6 +226,48 @@ int ldg_queue_keep_tables(const ldg_device *dev, ldg_lane *lane, const ldg_work 
   for (int i = LDG_SRC; i <= LDG_DST && !e; i++) e = image_of(&s, w->plan[i], &image);
   return e;
 }
+
+/* ---- lists of entries of one nest, beside a run ---- */
+
+static bool is_list(const ldg_side *s, const ldg_side *beside) {
+  return s->count == 1 && s->rep->kind == LDG_BLOCKS && !s->rep->psum && ldg_side_is_run(beside);
+}
+
+/* With the list as the outermost loop, whose places are in memory. False: it is no nest, or no narrow one. */
+static bool list_nest(const ldg_rep *r, ldg_nest *n) {
+  if (!ldg_nest_of(r->child, n) || n->nd == LDG_DIMS || r->size >= INT32_MAX / 2) return false;
+  for (int k = 0; k < n->nd; k++)
+    if (n->dim[k].src > INT32_MAX / 2 / n->dim[k].n || n->dim[k].src < -INT32_MAX / 2 / n->dim[k].n) return false;
+  n->dim[n->nd++] = (ldg_dim){ r->n, 0, r->child->size };
+  return true;
+}
+
+static void list_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t lo, int64_t hi) {
+  nest_cargo(c, nest, word, word, lo, hi);
+  c->form = LDG_FORM_LIST, c->tile = LDG_TILE;
+}
+
+static int by_list(shipment *s, bool *done) {
+  const ldg_side *side = s->work->side;
+  const int at = is_list(&side[LDG_SRC], &side[LDG_DST]) ? LDG_SRC : LDG_DST;
+  const ldg_rep *r = side[at].rep;
+  const ldg_side *run = &side[!at];
+  ldg_cargo c = blank(s);
+  ldg_nest n;
+  ldg_table_words image;
+  *done = is_list(&side[at], run) && !s->op && list_nest(r, &n);
+  if (!*done) return LADING_OK;
+  const int e = image_of(s, s->work->plan[at], &image);
+  if (e) return e;
+  const char *listed = ldg_at(side[at].base, r->child->first), *line = ldg_at(run->base, run->rep->first);
+  if (at == LDG_DST) n = ldg_nest_swapped(n);
+  c.src = at == LDG_SRC ? listed : line, c.dst = (char *)(uintptr_t)(at == LDG_SRC ? line : listed);
+  c.as.list.at = image.there + ((const ldg_image_node *)(const void *)image.head)->at, c.as.list.at_dst = at;
+  const uint64_t bits = nest_bits(&n) | (uint64_t)ldg_layout_grain(s->work->plan[at]->layout) | bits_of(c.src) | bits_of(c.dst);
+  return load_words(s, &c, list_shape, &n, word_of(bits, LDG_WORD_MAX), s->work->lo, s->work->hi);
+}
+
+/* ---- trees ---- */
 
 static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
   const ldg_side *side = &s->work->side[i];
@@ -248,6 +296,8 @@ static void tree_cargo(ldg_cargo *c, int32_t word, int64_t unit, int64_t lo, int
   c->form = LDG_FORM_TREES, c->as.trees.from = lo;
 }
 
+static void tree_shape(ldg_cargo *c, const void *of, int32_t word, int64_t lo, int64_t hi) { (void)of, tree_cargo(c, word, word, lo, hi); }
+
 static int by_trees(shipment *s) {
   ldg_cargo c = blank(s);
   const int64_t lo = s->work->lo, hi = s->work->hi;
@@ -262,13 +312,30 @@ static int by_trees(shipment *s) {
     tree_cargo(&c, word_of((uint64_t)word | (uint64_t)s->op->size | (uint64_t)lo, REDUCED_MAX), s->op->size, lo, hi);
     return load(s, &c);
   }
-  const int64_t from = ldg_min(hi, (lo + word - 1) / word * word), to = ldg_max(from, hi / word * word);
-  tree_cargo(&c, 1, 1, lo, from);
-  e = load(s, &c);
-  tree_cargo(&c, word, word, from, to);
-  if (!e) e = load(s, &c);
-  tree_cargo(&c, 1, 1, to, hi);
-  return e ? e : load(s, &c);
+  return load_words(s, &c, tree_shape, NULL, word, lo, hi);
+}
+
+/* ---- runs ---- */
+
+/* Words that divide all of it, so that it is one launch. */
+static bool is_small_run(const shipment *s, const ldg_side *a, const ldg_side *b) {
+  const ldg_work *w = s->work;
+  const int64_t bytes = w->hi - w->lo, word = word_of((uint64_t)bytes | bits_of(run_at(a, w->lo)) | bits_of(run_at(b, w->lo)), LDG_WORD_MAX);
+  return w->mem[LDG_SRC].kind == LADING_MEM_DEVICE && w->mem[LDG_DST].kind == LADING_MEM_DEVICE && bytes / word <= AT_ONCE && s->dev->replays(s->lane);
+}
+
+/* Small ones as a nest without loops, where that is a launch by a graph: the driver's copies take twice the host's time. */
+static int by_run(shipment *s) {
+  const ldg_work *w = s->work;
+  const ldg_side *a = &w->side[LDG_SRC], *b = &w->side[LDG_DST];
+  const int64_t bytes = w->hi - w->lo;
+  char *const dst = (char *)(uintptr_t)run_at(b, w->lo);
+  const char *src = run_at(a, w->lo);
+  if (!is_small_run(s, a, b)) return s->dev->copy(s->lane, dst, src, bytes);
+  ldg_cargo c = blank(s);
+  const ldg_nest n = { .block = bytes };
+  c.src = src, c.dst = dst;
+  return load_nest(s, &c, &n, 0, bytes);
 }
 
 /* ---- all ---- */
@@ -279,31 +346,31 @@ static const ldg_op *device_op(const ldg_work *w) {
   return w->reduction.sig.node->kinds & wide ? NULL : ldg_exec_op_of(&w->reduction);
 }
 
-static const char *run_at(const ldg_side *s, int64_t lo) { return ldg_at(s->base, s->rep->first + lo); }
-
 bool ldg_queue_ships(const ldg_work *w) { return w->reduction.op == LADING_REPLACE || device_op(w); }
+
+/* By the first way that there is. */
+static int load_all(shipment *s) {
+  bool done;
+  int e = by_nest(s, &done);
+  if (!e && !done) e = by_list(s, &done);
+  return e || done ? e : by_trees(s);
+}
 
 int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   ldg_cargo own[LDG_CARGO_OWN];
   shipment s = { .dev = dev, .lane = lane, .work = w, .room = LDG_CARGO_OWN, .cargo = own };
-  const ldg_side *a = &w->side[LDG_SRC], *b = &w->side[LDG_DST];
-  const bool moves = w->reduction.op == LADING_REPLACE;
-  bool done;
-  if (moves && ldg_side_is_run(a) && ldg_side_is_run(b)) return dev->copy(lane, (char *)(uintptr_t)run_at(b, w->lo), run_at(a, w->lo), w->hi - w->lo);
-  int e = ldg_queue_coincides(w, &s.ordered);
+  const bool moves = w->reduction.op == LADING_REPLACE, runs = moves && ldg_side_is_run(&w->side[LDG_SRC]) && ldg_side_is_run(&w->side[LDG_DST]);
+  int e = runs ? LADING_OK : ldg_queue_coincides(w, &s.ordered);
   if (e) return e;
   s.op = moves ? NULL : device_op(w);
-  e = by_nest(&s, &done);
-  if (!e && !done) e = by_trees(&s);
+  e = runs ? by_run(&s) : load_all(&s);
   return e ? e : depart(&s);
 }
 
 int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_cargo *out, int max, int *n) {
   shipment s = { .dev = dev, .lane = lane, .work = w, .kept = true, .room = max, .cargo = out };
-  bool done;
   s.op = w->reduction.op == LADING_REPLACE ? NULL : device_op(w);
-  int e = by_nest(&s, &done);
-  if (!e && !done) e = by_trees(&s);
+  const int e = load_all(&s);
   *n = s.n;
   return e;
 }

@@ -84,6 +84,9 @@ int ldg_replay_launch(ldg_lane *l, int kernel, int64_t tiles, void **params) {
   return by_replay(l, r, &p) ? 0 : by_launch(l, kernel, tiles, params);
 }
 
+/* Until it is known it is found out by launches. */
+bool ldg_device_replays(const ldg_lane *l) { return atomic_load_explicit(&l->site->replays, memory_order_relaxed) != LDG_REPLAYS_SLOWER; }
+
 /* In the lane's context. What is under way goes on: a driver that can replay frees a graph behind its last launch. */
 void ldg_replays_close(ldg_lane *l) {
   for (int i = 0; i < LDG_REPLAY_KERNELS; i++)

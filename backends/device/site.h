@@ -93,6 +93,7 @@ void ldg_device_destroy(ldg_lane *l);
 int ldg_device_sync(ldg_lane *l);
 bool ldg_device_reaches(const ldg_lane *l, lading_memkind kind);
 int ldg_device_copy(ldg_lane *l, void *dst, const void *src, int64_t n);
+bool ldg_device_replays(const ldg_lane *l);
 int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
 int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo);
 int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out);
@@ -114,7 +115,7 @@ int ldg_device_ipc_close(const ldg_device *d, void *at);
 
 #define LDG_DEVICE_ROWS \
   .count = ldg_device_count, .query = ldg_device_query, .create = ldg_device_create, .wrap = ldg_device_wrap, .destroy = ldg_device_destroy, \
-  .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .move = ldg_device_move, .transpose = ldg_device_transpose, \
+  .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .replays = ldg_device_replays, .move = ldg_device_move, .transpose = ldg_device_transpose, \
   .scratch = ldg_device_scratch, .scratch_free = ldg_device_scratch_free, \
   .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back = ldg_device_give_back, .mark = ldg_device_mark, \
   .watch = ldg_device_watch, .passed = ldg_device_passed, .fuse_open = ldg_device_fuse_open, .fuse_close = ldg_device_fuse_close, .fuse = ldg_device_fuse, \
