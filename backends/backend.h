@@ -69,8 +69,8 @@ extern const ldg_backend ldg_backend_host;
 typedef struct ldg_lane ldg_lane;
 /* Fills the `bytes` that table() asked for. */
 typedef void ldg_table_fill(void *arg, void *to);
-/* Where the device has a table, and the first words of it, which is not shorter. */
-typedef struct ldg_table_words { const int64_t *there; int64_t head[LDG_IMAGE_NODE_WORDS]; } ldg_table_words;
+/* Where the device has a table, how long it is, and its first words, of which there are as many. */
+typedef struct ldg_table_words { const int64_t *there; int64_t n, head[LDG_IMAGE_NODE_WORDS]; } ldg_table_words;
 /* A piece of pinned memory that kernels reach at the same address. */
 typedef struct ldg_chunk { char *at; int64_t bytes; void *home; } ldg_chunk;
 

@@ -7,16 +7,27 @@
       const ldg_cargo *c = ldg_dev_cargo(a, t);               \
       tile(c, t - c->first);                                  \
     }                                                         \
-  }                                                           \
-  LDG_KERNEL(name##_one, ldg_one_args) {                      \
-    for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) tile(&a->cargo, t); \
   }
-
 LDG_TILES(narrow, ldg_dev_tile_narrow)
 LDG_TILES(wide, ldg_dev_tile_wide)
 LDG_TILES(list, ldg_dev_tile_list)
 LDG_TILES(trees, ldg_dev_tile_tree)
 LDG_TILES(reduce, ldg_dev_reduce_tile)
+
+#define LDG_TILES_OF_ONE(name, tile)                          \
+  LDG_KERNEL(name##_one, ldg_one_args) {                      \
+    for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) tile(&a->cargo, t); \
+  }
+LDG_TILES_OF_ONE(narrow, ldg_dev_tile_narrow)
+LDG_TILES_OF_ONE(wide, ldg_dev_tile_wide)
+LDG_TILES_OF_ONE(list, ldg_dev_tile_list)
+LDG_TILES_OF_ONE(reduce, ldg_dev_reduce_tile)
+
+LDG_KERNEL(trees_one, ldg_one_args) {
+  LDG_SHARED(int64_t, words, LDG_IMAGE_NEAR);
+  const ldg_images images = ldg_dev_near_images(&a->cargo, words);
+  for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) ldg_dev_tile_tree_by(&a->cargo, images, t);
+}
 
 /* ---- transpose: a square is read along dim[0] and written along dim[1] ---- */
 

@@ -89,22 +89,41 @@ LDG_ENTER(ldg_dev_enter_root, LDG_GET_PLAIN)
 LDG_ENTER(ldg_dev_enter, LDG_GET_LOADED)
 
 /* The offset of stream byte `byte`. */
-LDG_DEVICE int64_t ldg_dev_seek(const ldg_cargo_side *s, int64_t byte) {
-  if (!s->image) return byte;
+LDG_DEVICE int64_t ldg_dev_seek(const ldg_cargo_side *s, const int64_t *image, int64_t byte) {
+  if (!image) return byte;
   const int64_t item = ldg_dev_over(byte, &s->item);
   int64_t at = item * s->extent;
   byte -= item * s->item.n;
   if (s->root.kind == LDG_IMAGE_BYTES) return at + byte;
-  int64_t word = ldg_dev_enter_root(s->image, &s->root, &byte, &at);
-  while (word) word = ldg_dev_enter(s->image, (const ldg_image_node *)(s->image + word), &byte, &at);
+  int64_t word = ldg_dev_enter_root(image, &s->root, &byte, &at);
+  while (word) word = ldg_dev_enter(image, (const ldg_image_node *)(image + word), &byte, &at);
   return at + byte;
 }
 
+/* Where both images are: in memory, or what a block of threads copied. */
+typedef struct ldg_images { const int64_t *of[2]; } ldg_images;
+LDG_DEVICE ldg_images ldg_dev_images(const ldg_cargo *c) {
+  const ldg_images i = { { c->as.trees.side[0].image, c->as.trees.side[1].image } };
+  return i;
+}
+
+/* Small ones are read once, by all: every step down a tree waits for a word, in memory twenty times as long. */
+LDG_DEVICE ldg_images ldg_dev_near_images(const ldg_cargo *c, int64_t *to) {
+  ldg_images i = ldg_dev_images(c);
+  const int64_t words = i.of[0] ? c->as.trees.side[0].words : 0, all = words + (i.of[1] ? c->as.trees.side[1].words : 0);
+  if (all > LDG_IMAGE_NEAR) return i;
+  for (int64_t k = LDG_TID; k < all; k += LDG_BLOCK_DIM) to[k] = LDG_LOAD(int64_t, k < words ? i.of[0] + k : i.of[1] + (k - words));
+  LDG_SYNC();
+  if (i.of[0]) i.of[0] = to;
+  if (i.of[1]) i.of[1] = to + words;
+  return i;
+}
+
 /* Byte k of unit x. */
-LDG_DEVICE ldg_pair ldg_dev_trees(const ldg_cargo *c, int64_t x, int64_t k) {
+LDG_DEVICE ldg_pair ldg_dev_trees(const ldg_cargo *c, ldg_images i, int64_t x, int64_t k) {
   const int64_t byte = c->as.trees.from + x * c->unit + k;
-  const ldg_pair p = { ldg_dev_address(c->src) + (uint64_t)ldg_dev_seek(&c->as.trees.side[0], byte),
-                       ldg_dev_address(c->dst) + (uint64_t)ldg_dev_seek(&c->as.trees.side[1], byte) };
+  const ldg_pair p = { ldg_dev_address(c->src) + (uint64_t)ldg_dev_seek(&c->as.trees.side[0], i.of[0], byte),
+                       ldg_dev_address(c->dst) + (uint64_t)ldg_dev_seek(&c->as.trees.side[1], i.of[1], byte) };
   return p;
 }
 
@@ -120,15 +139,15 @@ LDG_DEVICE ldg_pair ldg_dev_trees(const ldg_cargo *c, int64_t x, int64_t k) {
     for (int k = 0; k < n; k++) LDG_STORE(T, ldg_dev_global(p[k].dst), v[k]);   \
   } while (0)
 
+/* By halves: of five cases in a row a jump through a table would be made, which is in constant memory that nobody has read before. */
 #define LDG_MOVE_PAIRS(name, n)                                                 \
   LDG_DEVICE void name(const ldg_pair *p, int word) {                           \
-    switch (word) {                                                             \
-    case 16: LDG_MOVE_WORDS(ldg_word16, p, n); break;                           \
-    case 8: LDG_MOVE_WORDS(uint64_t, p, n); break;                              \
-    case 4: LDG_MOVE_WORDS(uint32_t, p, n); break;                              \
-    case 2: LDG_MOVE_WORDS(uint16_t, p, n); break;                              \
-    default: LDG_MOVE_WORDS(uint8_t, p, n); break;                              \
-    }                                                                           \
+    if (word > 4) {                                                             \
+      if (word == 16) LDG_MOVE_WORDS(ldg_word16, p, n);                         \
+      else LDG_MOVE_WORDS(uint64_t, p, n);                                      \
+    } else if (word == 4) LDG_MOVE_WORDS(uint32_t, p, n);                       \
+    else if (word == 2) LDG_MOVE_WORDS(uint16_t, p, n);                         \
+    else LDG_MOVE_WORDS(uint8_t, p, n);                                         \
   }
 LDG_MOVE_PAIRS(ldg_dev_move_4, 4)
 LDG_MOVE_PAIRS(ldg_dev_move_2, 2)
@@ -189,13 +208,14 @@ LDG_DEVICE void ldg_dev_tile_list(const ldg_cargo *c, int64_t t) {
 }
 
 /* One word a thread: four ways down a tree take four times as long. */
-LDG_DEVICE void ldg_dev_tile_tree(const ldg_cargo *c, int64_t t) {
+LDG_DEVICE void ldg_dev_tile_tree_by(const ldg_cargo *c, ldg_images images, int64_t t) {
   const int64_t x = c->lo + t * LDG_TILE;
   for (int64_t i = LDG_TID; i < LDG_TILE && x + i < c->hi; i += LDG_BLOCK_DIM) {
-    const ldg_pair p = ldg_dev_trees(c, x + i, 0);
+    const ldg_pair p = ldg_dev_trees(c, images, x + i, 0);
     ldg_dev_move_1(&p, c->word);
   }
 }
+LDG_DEVICE void ldg_dev_tile_tree(const ldg_cargo *c, int64_t t) { ldg_dev_tile_tree_by(c, ldg_dev_images(c), t); }
 
 LDG_DEVICE const ldg_cargo *ldg_dev_cargo(const ldg_cargo_args *a, int64_t t) {
   int64_t i = 0;

@@ -88,7 +88,7 @@ LDG_DEVICE uint64_t ldg_dev_extract(const ldg_word16 *w, int byte) { return byte
 /* Byte k of unit x: in a tree every word of an element is somewhere else. */
 LDG_DEVICE ldg_pair ldg_dev_word_at(const ldg_cargo *c, int64_t x, ldg_pair unit, int k) {
   const ldg_pair p = { unit.src + (uint64_t)k, unit.dst + (uint64_t)k };
-  return c->form == LDG_FORM_TREES ? ldg_dev_trees(c, x, k) : p;
+  return c->form == LDG_FORM_TREES ? ldg_dev_trees(c, ldg_dev_images(c), x, k) : p;
 }
 LDG_DEVICE ldg_pair ldg_dev_unit_at(const ldg_cargo *c, int64_t x) {
   ldg_pair p = { 0, 0 };

@@ -278,7 +278,7 @@ static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
     ldg_table_words image;
     const int e = image_of(s, s->work->plan[i], &image);
     if (e) return e;
-    to->image = image.there;
+    to->image = image.there, to->words = image.n;
     memcpy(&to->root, image.head, sizeof to->root);
     to->item = (ldg_divisor){ 0, 0, 0 }, to->extent = 0;
     if (side->count > 1) to->item = ldg_queue_divisor(side->rep->size, false), to->extent = side->extent;

@@ -168,6 +168,36 @@ START_TEST(large_nests) {
 }
 END_TEST
 
+/* Lists beyond what a block of threads has a copy of: entries of one length or of several, of bytes or of loops, in any order, beside others and around each other. */
+static sample *long_list(rng *r) {
+  enum { MOST = 350 };
+  const int64_t n = rng_in(r, 180, MOST), b = INT64_C(1) << rng_in(r, 0, 3), unit = rng_in(r, 0, 1) ? b : 1, gap = rng_in(r, 1, 3) * unit;
+  int64_t len[MOST], at[MOST], next = 0;
+  const bool even = rng_in(r, 0, 2) == 0, turned = rng_in(r, 0, 1);
+  const int64_t most = even ? 2 : rng_in(r, 0, 1) ? 4 : 40; /* of the shorter ones a list by atoms is made */
+  for (int64_t i = 0; i < n; i++) len[i] = rng_in(r, 0, 3) ? rng_in(r, 0, 2) : rng_in(r, 0, most), at[i] = next, next += most * 3 * b + rng_in(r, 1, 5) * gap;
+  for (int64_t i = 0; turned && i < n / 2; i++) {
+    const int64_t j = rng_in(r, 0, n - 1), was = at[i];
+    at[i] = at[j], at[j] = was;
+  }
+  sample *const entry = rng_in(r, 0, 1) ? s_hvector(2, 1, b + unit, s_contiguous(b, s_elem(LADING_BYTE))) : s_contiguous(b, s_elem(LADING_BYTE));
+  sample *const list = even ? s_hindexed_block(n, 1, at, entry) : s_hindexed(n, len, at, entry);
+  return rng_in(r, 0, 2) ? list : s_hvector(2, 1, next + 7 * unit, list);
+}
+
+START_TEST(long_lists) {
+  rng r = rng_of(27);
+  v = devices_open();
+  for (int i = 0; i < (TEST_TSAN ? 3 : 14); i++) {
+    sample *s = long_list(&r);
+    check_sample(s, rng_in(&r, 1, 2), i % 4, 0, 2, &r);
+    sample_free(s);
+  }
+  free_areas();
+  devices_close(&v);
+}
+END_TEST
+
 static void check_copy(const sample *a, const sample *b, rng *r) {
   const int64_t ac = rng_in(r, 1, 3), bc = rng_in(r, 1, 3);
   stream *x = stream_of(a->map, ac), *y = stream_of(b->map, bc);
@@ -349,5 +379,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("device", argc, argv, every_range, random_ranges, large_nests, copies, huge_streams, start_of_a_long_loop, far_apart, every_op);
+  return CHECK_MAIN("device", argc, argv, every_range, random_ranges, large_nests, long_lists, copies, huge_streams, start_of_a_long_loop, far_apart, every_op);
 }

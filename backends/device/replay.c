@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-enum { BEFORE = 16 /* launches */, TRIES = 8, GRID_MOST = 1024, GRID_LIMIT = 1 << 20 /* HIP refuses 2^32 threads; blocks take more tiles each beyond that */ };
+enum { BEFORE = 16 /* launches */, TRIES = 8, GRID_MOST = 1024, GRID_OF_TREES = 8192, GRID_LIMIT = 1 << 20 /* HIP refuses 2^32 threads; blocks take more tiles each beyond that */ };
 
 #define IS_THERE(name, takes) && d->name
 bool ldg_replays_can(const ldg_driver *d) { return d->graph_instantiate && d->graph_launch && d->graph_free && d->exec_free LDG_DRIVER_REPLAYS(IS_THERE); }
@@ -35,8 +35,9 @@ static bool make(ldg_lane *l, ldg_replay *r, const ldg_node_params *p) {
   return !r->refused;
 }
 
+/* Blocks that copy an image first are no more than it takes to fill a device some times over. */
 static int by_launch(const ldg_lane *l, int kernel, int64_t tiles, void **params) {
-  const unsigned grid = (unsigned)ldg_min(tiles, GRID_LIMIT);
+  const unsigned grid = (unsigned)ldg_min(tiles, kernel == LDG_KERNEL_ONE + LDG_FORM_TREES ? GRID_OF_TREES : GRID_LIMIT);
   return l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, LDG_REPLAY_BLOCK, 1, 1, 0, l->stream, params, NULL);
 }
 

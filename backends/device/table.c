@@ -85,7 +85,7 @@ static int fill_table(ldg_site *s, table *t, ldg_table_fill *fill, void *arg) {
     e = ldg_site_upload(s, at, words, t->bytes);
     if (e) s->driver->memory_free(at);
   }
-  t->words.there = (const int64_t *)(uintptr_t)at;
+  t->words.there = (const int64_t *)(uintptr_t)at, t->words.n = t->bytes / 8;
   ldg_free(words);
   return e;
 }
