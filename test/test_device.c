@@ -173,7 +173,7 @@ static sample *long_list(rng *r) {
   enum { MOST = 350 };
   const int64_t n = rng_in(r, 180, MOST), b = INT64_C(1) << rng_in(r, 0, 3), unit = rng_in(r, 0, 1) ? b : 1, gap = rng_in(r, 1, 3) * unit;
   int64_t len[MOST], at[MOST], next = 0;
-  const bool even = rng_in(r, 0, 2) == 0, turned = rng_in(r, 0, 1);
+  const bool even = rng_in(r, 0, 1), turned = rng_in(r, 0, 1);
   const int64_t most = even ? 2 : rng_in(r, 0, 1) ? 4 : 40; /* of the shorter ones a list by atoms is made */
   for (int64_t i = 0; i < n; i++) len[i] = rng_in(r, 0, 3) ? rng_in(r, 0, 2) : rng_in(r, 0, most), at[i] = next, next += most * 3 * b + rng_in(r, 1, 5) * gap;
   for (int64_t i = 0; turned && i < n / 2; i++) {
