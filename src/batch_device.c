@@ -92,8 +92,9 @@ typedef struct launch {
   bool recorded, idle, reduces;
   double here;             /* time for those that run here */
   int64_t cargos;
-  const ldg_work *last;    /* the one that was loaded last, by so many cargos; NULL: none */
+  const ldg_work *last;    /* the one that was loaded last, by so many cargos, of words of so many bytes at most; NULL: none */
   int last_n;
+  int32_t last_word;
 } launch;
 
 static int64_t distance(const ldg_work *from, const ldg_work *to, int side) {
@@ -101,18 +102,19 @@ static int64_t distance(const ldg_work *from, const ldg_work *to, int side) {
 }
 
 /* The same bytes of the same types, so far away that words stay aligned. */
-static bool is_moved(const ldg_work *from, const ldg_work *to) {
+static bool is_moved(const ldg_work *from, const ldg_work *to, int32_t word) {
   for (int i = LDG_SRC; i <= LDG_DST; i++)
-    if (from->plan[i] != to->plan[i] || from->side[i].count != to->side[i].count || distance(from, to, i) % LDG_WORD_MAX) return false;
+    if (from->plan[i] != to->plan[i] || from->side[i].count != to->side[i].count || distance(from, to, i) % word) return false;
   return from->lo == to->lo && from->hi == to->hi && from->reduction.op == to->reduction.op && from->reduction.sig.node == to->reduction.sig.node;
 }
 
 /* Many requests are what the one before was, in another buffer: its cargos will do. */
 static int cargos_of(launch *l, const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_cargo *c, int *n) {
   const ldg_work *last = l->last;
-  if (!last || !is_moved(last, w)) {
+  if (!last || !is_moved(last, w, l->last_word)) {
     const int e = ldg_queue_cargos(dev, lane, w, c, LDG_CARGO_OWN, n);
-    l->last = e ? NULL : w, l->last_n = *n;
+    l->last = e ? NULL : w, l->last_n = *n, l->last_word = 1;
+    for (int i = 0; i < *n; i++) l->last_word = c[i].word > l->last_word ? c[i].word : l->last_word;
     return e;
   }
   l->last = w;

@@ -73,7 +73,7 @@ int ldg_site_leave_lane(ldg_lane *l);            /* what its kernels still read 
 
 /* Waits for it; with the site's lock, in its context. An error of the driver. */
 int ldg_site_upload(ldg_site *s, ldg_address to, const void *from, int64_t bytes);
-void ldg_site_replays(ldg_lane *l, int known);    /* for tests: as if that was known */
+int ldg_site_replays(ldg_lane *l, int known);     /* for tests and measurements: as if that was known; what was before */
 void ldg_site_tables(ldg_lane *l, int64_t most);  /* for tests: as if there was so much room for tables */
 
 /* A kernel of one cargo, on so many tiles, in the lane's context. An error of the driver. */
