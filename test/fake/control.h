@@ -11,6 +11,7 @@
  *   devices N | version V   how many devices, which driver; before cuInit
  *   patience US             queued work begins by itself after so long (-1: only when somebody waits or asks); at first 1000
  *   late N                  N queries of a stream say "not ready" before the truth, from its next command on
+ *   still 0|1               1: a query of a stream or an event runs no command, so that what is queued stays there with patience -1
  *   shuffle SEED            a query runs a command of any stream that may go on, threads start in any order
  *   reuse 0|1               1: freed addresses come back at once, as real drivers do it; 0: never
  *   apart 0|1               1: a device has registered memory at other addresses than the host has it

@@ -93,6 +93,7 @@ static const setting settings[] = {
   { "room", &fake_set.room }, { "devices", &fake_set.devices }, { "version", &fake_set.version }, { "patience", &fake_set.patience },
   { "late", &fake_set.late }, { "reuse", &fake_set.reuse }, { "apart", &fake_set.apart },
   { "launch-takes", &fake_set.launch_takes }, { "graph-takes", &fake_set.graph_takes }, { "silent", &fake_set.silent },
+  { "still", &fake_set.still },
 };
 
 static int64_t reset(void) {

@@ -79,7 +79,7 @@ int fake_fault(int err, const char *format, ...) __attribute__((format(printf, 2
 
 /* ---- settings: control.h ---- */
 typedef struct fake_settings {
-  int64_t devices, version, room, patience, late, reuse, apart, kernel_fail_in, pageable, orphans, launch_takes, graph_takes, silent;
+  int64_t devices, version, room, patience, late, reuse, apart, kernel_fail_in, pageable, orphans, launch_takes, graph_takes, silent, still;
   int kernel_fail_with, lost;
   uint64_t random;
 } fake_settings;

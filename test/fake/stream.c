@@ -257,9 +257,16 @@ FAKE(cuStreamQuery, hipStreamQuery, CURRENT, (void *handle), (handle)) {
   if (!s) return fake_fault(E_HANDLE, "%p is no stream", handle);
   const int err = fake_capture_forbids("a query of a stream", s);
   if (err) return err;
-  if (s->first) fake_step_any(INT64_MAX);
+  if (s->first && !fake_set.still) fake_step_any(INT64_MAX);
   if (s->first || s->busy || (s->late > 0 && s->late--)) return E_NOT_READY;
   return s->object.context->error;
+}
+
+FAKE(cuStreamGetFlags, hipStreamGetFlags, CURRENT, (void *handle, unsigned *flags), (handle, flags)) {
+  const fake_stream *s = fake_stream_of(handle);
+  if (!s) return fake_fault(E_HANDLE, "%p is no stream", handle);
+  *flags = s->beside;
+  return E_OK;
 }
 
 #ifdef FAKE_HIP
@@ -326,7 +333,7 @@ FAKE(cuEventQuery, hipEventQuery, INIT, (void *handle), (handle)) {
   if (!e || !e->mark) return err;
   if (e->capture) return E_CAPTURE;
   if ((err = fake_capture_forbids("a query of an event", NULL)) != 0) return err;
-  if (!e->mark->done) fake_step_any(INT64_MAX);
+  if (!e->mark->done && !fake_set.still) fake_step_any(INT64_MAX);
   return e->mark->done ? e->object.context->error : E_NOT_READY;
 }
 
