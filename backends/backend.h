@@ -113,10 +113,12 @@ struct ldg_device {
   int (*scratch_free)(ldg_lane *l, char *at);
   /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and kept */
   int (*table)(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, ldg_table_words *out);
-  /* The next two are ERR_UNSUPPORTED while the lane's stream is recorded into a graph */
+  /* The next three are ERR_UNSUPPORTED while the lane's stream is recorded into a graph */
   int (*call)(ldg_lane *l, void (*fn)(void *arg), void *arg);               /* on a thread of the driver's, which fn may not call */
-  int (*borrow)(ldg_lane *l, ldg_chunk *out);                               /* waits while all are lent */
-  void (*give_back)(ldg_chunk chunk);                                       /* also from call() */
+  /* Waits while all are lent. *idle, unless NULL: nothing was under way that work of the lane would come behind; never told of streams that others hold up */
+  int (*borrow)(ldg_lane *l, ldg_chunk *out, bool *idle);
+  int (*give_back_later)(ldg_lane *l, ldg_chunk chunk);                     /* when all that was given to the lane so far is done; on an error it is still lent */
+  void (*give_back)(ldg_chunk chunk);                                       /* now; also from call() */
   int (*mark)(ldg_lane *l, int64_t n);                                      /* n counts up: behind all that was given to the lane so far */
   void (*watch)(const ldg_lane *l, int64_t n, ldg_watch *out);              /* for a mark that was made */
   int (*passed)(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done); /* needs no lock, as sync() */

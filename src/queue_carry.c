@@ -1,5 +1,5 @@
-/* What a device does not reach is packed into pinned memory and unpacked out of it by the host, when its turn in the queue comes;
- * so are reductions that only the host knows. */
+/* What a device does not reach is packed into pinned memory and unpacked out of it by the host, when its turn in the queue comes, or at once
+ * where that has come; so are reductions that only the host knows. */
 #include "base_lru.h"
 #include "queue.h"
 
@@ -12,7 +12,7 @@ typedef struct job {
   uint64_t number;
   const ldg_device *dev;
   const ldg_lane *lane; /* NULL: it has gone */
-  ldg_work work;       /* lo == hi: nothing to do */
+  ldg_work work;
   ldg_chunk chunk;     /* to give back behind it, if any */
 } job;
 
@@ -60,7 +60,7 @@ static void end_job(job *j) {
 static void run_job(void *arg) {
   job *j = take((uintptr_t)arg);
   if (!j) return;
-  if (j->work.lo < j->work.hi) ldg_queue_run(&j->work);
+  ldg_queue_run(&j->work);
   end_job(j);
 }
 
@@ -99,8 +99,6 @@ void ldg_queue_leave(const ldg_device *dev, ldg_lane *lane) {
   } while (j);
 }
 
-static int call_give_back(const ldg_device *dev, ldg_lane *lane, ldg_chunk chunk) { return call(dev, lane, &(ldg_work){ .lo = 0 }, chunk); }
-
 /* ---- through a chunk ---- */
 
 /* The part of w that ends at an element. */
@@ -121,51 +119,61 @@ static ldg_work packed_at(const ldg_work *w, int side, const char *at) {
 
 static ldg_work moved(ldg_work w) { return w.reduction = (ldg_reduction){ .op = LADING_REPLACE }, w; }
 
-static int from_host(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c) {
-  const ldg_work in = moved(packed_at(w, LDG_DST, c.at)), out = packed_at(w, LDG_SRC, c.at);
-  int e = call(dev, lane, &in, no_chunk);
-  if (!e) e = ldg_queue_ship(dev, lane, &out);
-  return e ? e : call_give_back(dev, lane, c);
+/* The source, which the device does not reach, into a chunk. A call of the driver costs 10 us and more, where small works take 6 by hand, so the host
+ * does it at once where the lane was idle when the work began: all that might write the source before is done. What is under way since then is of this
+ * work, and writes chunks and the destination, in which the source has no byte; the queue is locked, so that nothing else of it came in between. */
+static int bring_from_host(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, bool idle) {
+  if (!idle) return call(dev, lane, w, no_chunk);
+  ldg_queue_run(w);
+  return LADING_OK;
 }
 
-static int to_host(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c) {
+static int from_host(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c, bool idle) {
+  const ldg_work in = moved(packed_at(w, LDG_DST, c.at)), out = packed_at(w, LDG_SRC, c.at);
+  int e = bring_from_host(dev, lane, &in, idle);
+  if (!e) e = ldg_queue_ship(dev, lane, &out);
+  return e ? e : dev->give_back_later(lane, c);
+}
+
+static int to_host(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c, bool idle) {
+  (void)idle;
   const ldg_work in = moved(packed_at(w, LDG_DST, c.at)), out = packed_at(w, LDG_SRC, c.at);
   const int e = ldg_queue_ship(dev, lane, &in);
   return e ? e : call(dev, lane, &out, c);
 }
 
 /* The source side packed into pinned memory: by whoever reaches it. */
-static int bring(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
-  if (dev->reaches(lane, w->mem[LDG_SRC].kind)) return ldg_queue_ship(dev, lane, w);
-  return call(dev, lane, w, no_chunk);
+static int bring(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, bool idle) {
+  return dev->reaches(lane, w->mem[LDG_SRC].kind) ? ldg_queue_ship(dev, lane, w) : bring_from_host(dev, lane, w, idle);
 }
 
 /* Both operands come to the host, and the result goes back: what coincides in the destination would be lost. */
-static int reduced_here(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c) {
+static int reduced_here(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c, bool idle) {
   char *const second = c.at + c.bytes / 2 / 16 * 16;
   const ldg_work in = moved(packed_at(w, LDG_DST, c.at)), back = moved(packed_at(w, LDG_SRC, second));
   ldg_work there = back, both = packed_at(w, LDG_SRC, c.at);
   there.side[LDG_SRC] = w->side[LDG_DST], there.plan[LDG_SRC] = w->plan[LDG_DST], there.mem[LDG_SRC] = w->mem[LDG_DST];
   there = packed_at(&there, LDG_DST, second);
   both = packed_at(&both, LDG_DST, second);
-  int e = bring(dev, lane, &in);
-  if (!e) e = bring(dev, lane, &there);
+  int e = bring(dev, lane, &in, idle);
+  if (!e) e = ldg_queue_ship(dev, lane, &there);
   if (!e) e = call(dev, lane, &both, no_chunk);
   if (!e) e = ldg_queue_ship(dev, lane, &back);
-  return e ? e : call_give_back(dev, lane, c);
+  return e ? e : dev->give_back_later(lane, c);
 }
 
-typedef int through(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c);
+typedef int through(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c, bool idle);
 
 /* A chunk whose turn will not come is not given back before all that was enqueued is done. */
 static int by_chunks(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, through *go, int parts) {
   int e = LADING_OK;
+  bool idle;
   for (int64_t lo = w->lo; !e && lo < w->hi;) {
     ldg_chunk c;
-    e = dev->borrow(lane, &c);
+    e = dev->borrow(lane, &c, lo == w->lo ? &idle : NULL);
     if (e) break;
     const ldg_work part = part_of(w, lo, c.bytes / parts / 16 * 16);
-    e = go(dev, lane, &part, c);
+    e = go(dev, lane, &part, c, idle);
     if (e) dev->sync(lane), dev->give_back(c);
     lo = part.hi;
   }

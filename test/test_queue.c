@@ -290,7 +290,8 @@ END_TEST
 
 START_TEST(calls_that_fail) {
   static const char *const calls[] = { "LaunchKernel", "CtxPushCurrent", "MemAlloc", "MemcpyAsync", "StreamSynchronize", "EventCreate", "EventRecord",
-                                       "LaunchHostFunc", "MemHostAlloc", "PointerGetAttributes", "StreamCreate" };
+                                       "EventQuery",
+                                       "StreamQuery", "LaunchHostFunc", "MemHostAlloc", "PointerGetAttributes", "StreamCreate" };
   static const lading_memkind kinds[] = { LADING_MEM_DEVICE, LADING_MEM_HOST };
   v = devices_open();
   for (int64_t i = 0; v.d->fake && i < COUNT_OF(calls); i++)

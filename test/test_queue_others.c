@@ -229,7 +229,7 @@ START_TEST(nothing_under_way_after_an_error) {
     lading_request r;
     const lading_batch_attr by_hand = { .policy = LADING_BATCH_MANUAL };
     OK(lading_batch_create(v.q, &by_hand, &b));
-    devices_say(&v, "patience -1");
+    devices_say(&v, "patience -1"), devices_say(&v, "still 1");
     OK(lading_batch_add(b, &w, &r));
     devices_say(&v, strcmp(v.backend, "hip") ? "fail cuMemHostAlloc 3 999" : "fail hipHostMalloc 3 999");
     OK(lading_batch_flush(b));
@@ -242,7 +242,7 @@ START_TEST(nothing_under_way_after_an_error) {
 }
 END_TEST
 
-/* A queue goes, its work goes on: also the host's part of it. */
+/* A queue goes, its work goes on: also the host's part of it, which it has where the queue was not idle. */
 START_TEST(freed_with_host_under_way) {
   enum { WORKS = 5 };
   v = devices_open();
@@ -250,11 +250,13 @@ START_TEST(freed_with_host_under_way) {
   cargo c[WORKS];
   OK(lading_queue_wrap(v.backend, v.stream, &q));
   for (int i = 0; i < WORKS; i++) c[i] = cargo_new(STRIDED, LADING_MEM_HOST, LADING_MEM_DEVICE);
-  if (v.d->fake) devices_say(&v, "patience -1");
+  if (v.d->fake) devices_say(&v, "patience -1"), devices_say(&v, "still 1");
+  count_from_here();
   for (int i = 0; i < WORKS; i++) {
     const lading_work w = pack_work(&c[i]);
     OK(lading_enqueue(q, &w, NULL));
   }
+  if (v.d->fake) ck_assert_int_eq(calls("LaunchHostFunc"), WORKS - 1);
   lading_queue_free(q);
   ck_assert_int_eq(v.d->sync(v.stream), 0);
   for (int i = 0; i < WORKS; i++) check_packed(&c[i]), cargo_free(&c[i]);
@@ -273,7 +275,7 @@ START_TEST(lost_with_host_under_way) {
     const int64_t live = ldg_alloc_live();
     lading_queue *q;
     OK(lading_queue_create(v.backend, 0, &q));
-    devices_say(&v, "patience -1");
+    devices_say(&v, "patience -1"), devices_say(&v, "still 1");
     for (int i = 0; i < 5; i++) OK(lading_enqueue(q, &w, NULL));
     devices_say(&v, "lost 700");
     lading_queue_free(q);

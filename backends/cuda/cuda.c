@@ -30,6 +30,7 @@ static ldg_vendor vendor = {
     .pinned_alloc = "cuMemHostAlloc", .pinned_free = "cuMemFreeHost",
     .stream_create = "cuStreamCreate", .stream_destroy = "cuStreamDestroy_v2", .stream_sync = "cuStreamSynchronize",
     .stream_query = "cuStreamQuery", .stream_capturing = "cuStreamIsCapturing", .stream_context = "cuStreamGetCtx",
+    .stream_flags = "cuStreamGetFlags",
     .stream_wait = "cuStreamWaitEvent", .stream_call = "cuLaunchHostFunc",
     .event_create = "cuEventCreate", .event_record = "cuEventRecord", .event_query = "cuEventQuery", .event_sync = "cuEventSynchronize",
     .event_destroy = "cuEventDestroy_v2", .pointer_facts = "cuPointerGetAttributes", .pointer_set = "cuPointerSetAttribute",

@@ -48,9 +48,10 @@ int ldg_device_query(const ldg_device *dev, const ldg_lane *l, const void *at, l
 
 /* ---- chunks ---- */
 
-/* Their lock is one that callbacks of the driver take: it is never held over a call of the driver. */
+/* Calls of the host cost a stream some 10 us each, so what only the device uses comes back behind an event instead, which borrowers ask for. */
 
-static int make_chunk(ldg_site *s, char **out) {
+static int make_chunk(ldg_pinned *p) {
+  ldg_site *s = p->site;
   void *at;
   int e = ldg_site_enter(s);
   if (e) return ldg_device_error(e);
@@ -58,12 +59,13 @@ static int make_chunk(ldg_site *s, char **out) {
   e = s->driver->pinned_alloc(&at, LDG_CHUNK_BYTES, LDG_PINNED_PORTABLE | LDG_PINNED_MAPPED);
   ldg_driver_restore(s->driver, mode);
   ldg_site_leave(s);
-  if (!e) *out = at;
+  if (!e) p->at = at;
   return ldg_device_error(e);
 }
 
-/* ERR_DEVICE when nothing more will come, since the device has failed; ERR_UNSUPPORTED while the stream is recorded. */
-static int look_at(ldg_lane *l) {
+/* ERR_DEVICE when nothing more will come, since the device has failed; ERR_UNSUPPORTED while the stream is recorded. A stream that the default one
+ * holds up says that it is done as long as nothing is in it: nobody may rely on that. */
+static int look_at(ldg_lane *l, bool *idle) {
   int e = ldg_site_enter(l->site);
   if (e) return ldg_device_error(e);
   const bool recorded = ldg_lane_recorded(l);
@@ -71,57 +73,118 @@ static int look_at(ldg_lane *l) {
   e = recorded ? 0 : l->site->driver->stream_query(l->stream);
   ldg_driver_restore(l->site->driver, mode);
   ldg_site_leave(l->site);
+  *idle = l->beside && e == 0;
   return recorded ? LADING_ERR_UNSUPPORTED : ldg_device_error(e == LDG_NOT_READY ? 0 : e);
 }
 
-static void wait_a_little(ldg_site *s) {
+static ldg_pinned *take_free(ldg_site *s) {
+  pthread_mutex_lock(&s->chunk_lock);
+  ldg_pinned *p = s->chunks_free > 0 ? s->chunk[--s->chunks_free] : NULL;
+  pthread_mutex_unlock(&s->chunk_lock);
+  return p;
+}
+
+/* The first one that its device is done with; any, since lanes do not wait for each other. In the context; an error of the driver. */
+static int find_passed(ldg_site *s, ldg_pinned **out) {
+  int i = 0, e = LDG_NOT_READY;
+  while (i < s->later_n && (e = s->driver->event_query(s->later[i]->event)) == LDG_NOT_READY) i++;
+  if (e) return e == LDG_NOT_READY ? 0 : e;
+  *out = s->later[i];
+  memmove(&s->later[i], &s->later[i + 1], (size_t)(--s->later_n - i) * sizeof s->later[0]);
+  return 0;
+}
+
+static int take_passed(ldg_site *s, ldg_pinned **out) {
+  int e = 0;
+  pthread_mutex_lock(&s->later_lock);
+  if (s->later_n > 0 && !(e = ldg_site_enter(s))) {
+    const int mode = ldg_driver_relax(s->driver);
+    e = find_passed(s, out);
+    ldg_driver_restore(s->driver, mode);
+    ldg_site_leave(s);
+  }
+  pthread_mutex_unlock(&s->later_lock);
+  return ldg_device_error(e);
+}
+
+/* Events wake nobody: at first as long as a chunk is under way, some 20 us, and longer and longer where nothing moves. */
+enum { WAIT_LEAST = 20 * 1000, WAIT_MOST = 10 * 1000 * 1000 /* ns */ };
+
+static void wait_a_little(ldg_site *s, long ns) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += 10 * 1000 * 1000;
+  until.tv_nsec += ns;
   if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
   pthread_cond_timedwait(&s->returned, &s->chunk_lock, &until);
 }
 
-/* One that is there, the right to make one, or neither, after a while. */
-static char *take_or_reserve(ldg_site *s, bool *make) {
+/* The right to make one; NULL, after a while, where there are as many as there may be. */
+static ldg_pinned *reserve_or_wait(ldg_site *s, long ns) {
+  ldg_pinned *p = s->pinned;
   pthread_mutex_lock(&s->chunk_lock);
-  *make = s->chunks_free == 0 && s->chunks_made < s->chunks_most;
-  if (*make) s->chunks_made++;
-  else if (s->chunks_free == 0) wait_a_little(s);
-  char *at = !*make && s->chunks_free > 0 ? s->chunk[--s->chunks_free] : NULL;
+  const bool make = s->chunks_free == 0 && s->chunks_made < s->chunks_most;
+  while (make && p->made) p++;
+  if (make) s->chunks_made++, *p = (ldg_pinned){ .site = s, .made = true };
+  else if (s->chunks_free == 0) wait_a_little(s, ns);
   pthread_mutex_unlock(&s->chunk_lock);
-  return at;
+  return make ? p : NULL;
 }
 
 /* There is no memory for it: others make do with what there is. ERR_NOMEM: nothing. */
-static int unreserve(ldg_site *s, int e) {
+static int unreserve(ldg_pinned *p, int e) {
+  ldg_site *s = p->site;
   pthread_mutex_lock(&s->chunk_lock);
-  s->chunks_made--;
+  s->chunks_made--, p->made = false;
   const bool some = s->chunks_made > 0;
   if (e == LADING_ERR_NOMEM && some) s->chunks_most = s->chunks_made;
   pthread_mutex_unlock(&s->chunk_lock);
   return e == LADING_ERR_NOMEM && some ? LADING_OK : e;
 }
 
-int ldg_device_borrow(ldg_lane *l, ldg_chunk *out) {
+static int make_or_wait(ldg_site *s, long ns, ldg_pinned **out) {
+  ldg_pinned *p = reserve_or_wait(s, ns);
+  int e = p ? make_chunk(p) : LADING_OK;
+  if (p && !e) *out = p;
+  return e ? unreserve(p, e) : LADING_OK;
+}
+
+int ldg_device_borrow(ldg_lane *l, ldg_chunk *out, bool *idle) {
   ldg_site *s = l->site;
-  char *at = NULL;
-  int e = look_at(l);
-  while (!e && !at) {
-    bool make;
-    at = take_or_reserve(s, &make);
-    if (make) e = make_chunk(s, &at);
-    if (make && e) e = unreserve(s, e);
-    if (!e && !at) e = look_at(l);
+  ldg_pinned *p = NULL;
+  bool now;
+  int e = look_at(l, &now);
+  if (idle) *idle = now;
+  for (long ns = WAIT_LEAST; !e && !p; ns = ldg_min(2 * ns, WAIT_MOST)) {
+    p = take_free(s);
+    if (!p) e = take_passed(s, &p);
+    if (!e && !p) e = make_or_wait(s, ns, &p);
+    if (!e && !p) e = look_at(l, &now);
   }
-  if (!e) *out = (ldg_chunk){ at, LDG_CHUNK_BYTES, s };
+  if (!e) *out = (ldg_chunk){ p->at, LDG_CHUNK_BYTES, p };
   return e;
 }
 
+int ldg_device_give_back_later(ldg_lane *l, ldg_chunk chunk) {
+  ldg_pinned *p = chunk.home;
+  ldg_site *s = l->site;
+  int e = ldg_site_enter(s);
+  if (e) return ldg_device_error(e);
+  const bool recorded = ldg_lane_recorded(l); /* the event would be the graph's */
+  if (!recorded && !p->event) e = s->driver->event_create(&p->event, LDG_EVENT_NO_TIMING);
+  if (!recorded && !e) e = s->driver->event_record(p->event, l->stream); /* may wait, where much is under way: without the lock */
+  ldg_site_leave(s);
+  if (recorded || e) return recorded ? LADING_ERR_UNSUPPORTED : ldg_device_error(e);
+  pthread_mutex_lock(&s->later_lock);
+  s->later[s->later_n++] = p;
+  pthread_mutex_unlock(&s->later_lock);
+  return LADING_OK;
+}
+
 void ldg_device_give_back(ldg_chunk chunk) {
-  ldg_site *s = chunk.home;
+  ldg_pinned *p = chunk.home;
+  ldg_site *s = p->site;
   pthread_mutex_lock(&s->chunk_lock);
-  s->chunk[s->chunks_free++] = chunk.at;
+  s->chunk[s->chunks_free++] = p;
   pthread_cond_signal(&s->returned);
   pthread_mutex_unlock(&s->chunk_lock);
 }

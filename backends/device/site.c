@@ -26,7 +26,7 @@ static int make_site(ldg_vendor *v, ldg_context context, ldg_site **out) {
     ldg_free(s);
     return e;
   }
-  pthread_mutex_init(&s->lock, NULL), pthread_mutex_init(&s->chunk_lock, NULL), pthread_cond_init(&s->returned, NULL);
+  pthread_mutex_init(&s->lock, NULL), pthread_mutex_init(&s->chunk_lock, NULL), pthread_mutex_init(&s->later_lock, NULL), pthread_cond_init(&s->returned, NULL);
   *out = s;
   return LADING_OK;
 }
@@ -69,6 +69,15 @@ int ldg_device_count(const ldg_device *d) {
   return ldg_device_driver(v) ? v->devices : 0;
 }
 
+/* The default streams (0 and 1 by value) are those of the current context. */
+enum { DEFAULT_LAST = 1, DEFAULT_PER_THREAD };
+
+/* Whether it waits for no default stream. */
+static bool is_beside(const ldg_driver *d, void *stream) {
+  unsigned flags = 0;
+  return (uintptr_t)stream > DEFAULT_LAST && d->stream_flags && d->stream_flags(stream, &flags) == 0 && (flags & LDG_STREAM_NON_BLOCKING);
+}
+
 /* In the context: its own stream unless there is one. */
 static int make_lane(ldg_vendor *v, void *context, void *stream, bool own, ldg_lane **out) {
   ldg_lane *l = ldg_alloc(sizeof *l);
@@ -82,6 +91,7 @@ static int make_lane(ldg_vendor *v, void *context, void *stream, bool own, ldg_l
     return e;
   }
   ldg_site *s = l->site;
+  l->beside = own || is_beside(&v->driver, stream);
   pthread_mutex_lock(&s->lock);
   l->older = s->lanes, s->lanes = l;
   if (l->older) l->older->newer = l;
@@ -109,8 +119,6 @@ int ldg_device_create(const ldg_device *dev, int device, ldg_lane **out) {
   return e ? e : lane_in(v, context, NULL, true, out);
 }
 
-/* The default streams (0 and 1 by value) are those of the current context. */
-enum { DEFAULT_LAST = 1, DEFAULT_PER_THREAD };
 static int context_of(ldg_vendor *v, void *stream, void **out) {
   if ((uintptr_t)stream > DEFAULT_LAST && v->context_of) return ldg_device_error(v->context_of(v, stream, out));
   const int e = v->driver.context_get(out);

@@ -22,6 +22,14 @@ enum { LDG_SCRATCH_KEPT = 64 << 20 /* bytes of scratch memory that is not in use
 
 enum { LDG_TABLES_MOST = 256 << 20 /* bytes */, LDG_BUCKETS = 1024 };
 
+/* One of them. It is free, on its way back, or whoever borrowed it has it to himself. */
+typedef struct ldg_pinned {
+  ldg_site *site;
+  char *at;                          /* NULL: there is none */
+  bool made;                         /* or being made */
+  void *event;                       /* behind its last use; NULL: nobody has given it back that way */
+} ldg_pinned;
+
 struct ldg_site {
   ldg_site *next;
   ldg_vendor *vendor;
@@ -39,10 +47,13 @@ struct ldg_site {
   int64_t table_bytes, table_most;   /* bytes of all, and from which on old ones go */
   int64_t table_clock;               /* counts requests of tables */
   ldg_lane *lanes;                   /* all there are */
-  pthread_mutex_t chunk_lock;        /* of what follows */
+  pthread_mutex_t chunk_lock;        /* of what follows; callbacks of the driver take it, so that nobody holds it over a call of the driver */
   pthread_cond_t returned;           /* a chunk was */
   int chunks_made, chunks_free, chunks_most;
-  char *chunk[LDG_CHUNKS];           /* those not lent */
+  ldg_pinned pinned[LDG_CHUNKS], *chunk[LDG_CHUNKS]; /* all; those not lent */
+  pthread_mutex_t later_lock;        /* of what follows; no callback takes it, and it is held over questions to the driver, which never wait */
+  int later_n;
+  ldg_pinned *later[LDG_CHUNKS];     /* on their way back, oldest first */
 };
 
 /* A lane is one stream in the context of a site. */
@@ -54,6 +65,7 @@ struct ldg_lane {
   bool tables;                       /* its kernels read some */
   _Atomic int64_t since;             /* the first request of a table that no launch has followed yet; 0: there is none */
   bool own;                          /* made here */
+  bool beside;                       /* not ordered with the default stream: when all of its own is done, nothing holds up what comes next */
   ldg_replays replays;
   void *event[LDG_MARKS];            /* behind the mark of that slot, which is n % LDG_MARKS; NULL until used */
   int64_t mark[LDG_MARKS];
@@ -100,7 +112,8 @@ int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out);
 int ldg_device_scratch_free(ldg_lane *l, char *at);
 int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, ldg_table_words *out);
 int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg);
-int ldg_device_borrow(ldg_lane *l, ldg_chunk *out);
+int ldg_device_borrow(ldg_lane *l, ldg_chunk *out, bool *idle);
+int ldg_device_give_back_later(ldg_lane *l, ldg_chunk chunk);
 void ldg_device_give_back(ldg_chunk chunk);
 int ldg_device_mark(ldg_lane *l, int64_t n);
 void ldg_device_watch(const ldg_lane *l, int64_t n, ldg_watch *out);
@@ -117,8 +130,8 @@ int ldg_device_ipc_close(const ldg_device *d, void *at);
   .count = ldg_device_count, .query = ldg_device_query, .create = ldg_device_create, .wrap = ldg_device_wrap, .destroy = ldg_device_destroy, \
   .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .replays = ldg_device_replays, .move = ldg_device_move, .transpose = ldg_device_transpose, \
   .scratch = ldg_device_scratch, .scratch_free = ldg_device_scratch_free, \
-  .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back = ldg_device_give_back, .mark = ldg_device_mark, \
-  .watch = ldg_device_watch, .passed = ldg_device_passed, .fuse_open = ldg_device_fuse_open, .fuse_close = ldg_device_fuse_close, .fuse = ldg_device_fuse, \
+  .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back_later = ldg_device_give_back_later, \
+  .give_back = ldg_device_give_back, .mark = ldg_device_mark, .watch = ldg_device_watch, .passed = ldg_device_passed, .fuse_open = ldg_device_fuse_open, .fuse_close = ldg_device_fuse_close, .fuse = ldg_device_fuse, \
   .look = ldg_device_look, .ipc_export = ldg_device_ipc_export, .ipc_open = ldg_device_ipc_open, .ipc_close = ldg_device_ipc_close
 
 #endif

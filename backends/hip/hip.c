@@ -81,6 +81,7 @@ static ldg_vendor vendor = {
     .pinned_alloc = "hipHostMalloc", .pinned_free = "hipHostFree",
     .stream_create = "hipStreamCreateWithFlags", .stream_destroy = "hipStreamDestroy", .stream_sync = "hipStreamSynchronize",
     .stream_query = "hipStreamQuery", .stream_capturing = "hipStreamIsCapturing", .stream_context = "hipStreamGetDevice",
+    .stream_flags = "hipStreamGetFlags",
     .stream_wait = "hipStreamWaitEvent", .stream_call = "hipLaunchHostFunc",
     .event_create = "hipEventCreateWithFlags", .event_record = "hipEventRecord", .event_query = "hipEventQuery", .event_sync = "hipEventSynchronize",
     .event_destroy = "hipEventDestroy", .pointer_facts = "hipDrvPointerGetAttributes", .pointer_set = "hipPointerSetAttribute",
