@@ -165,7 +165,8 @@ fi
 cat > "$out/run_tests" <<'END2'
 #!/bin/sh
 meson test -C "$1" --no-rebuild --logbase gpu_all --print-errorlogs --suite device -t 0.35 ${2:+"$2"} 2>&1 | tee "$0.out"
-count() { sed -n "s/^$1: *\([0-9]*\).*/\1/p" "$0.out" | tail -n 1; }
+# a summary may lack lines whose count is 0, or have none at all
+count() { sed -n "s/^$1: *\([0-9]*\).*/\1/p" "$0.out" | tail -n 1 | grep . || echo 0; }
 echo "$(count Ok) passed, $(count Fail) failed, $(count Timeout) out of time, $(count Skipped) skipped"
 [ "$(count Ok)" -gt 0 ] && [ "$(count Fail)$(count Timeout)" = 00 ]
 END2

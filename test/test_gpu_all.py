@@ -78,14 +78,19 @@ def test_made_up(script, tmp):
     text = run(script, tmp / "good", 0, **stage(tmp, GOOD, 1.6))
     got, lines = verdicts(text)
     check(got == asked, f"all is well: {lines}")
-    for words in ("made up, 1", "3 passed, 0 failed", "4 of 4; least 0.93", "least 150x", "most 500 ns", "2 of 2; least 1.6x", "9 ended well", "1 of 1; least 5.1x, a", "2 of 2; least 0.96x, 32 of a"):
+    for words in ("made up, 1", "3 passed, 0 failed", "4 of 4; least 0.93", "least 150x", "median 500 ns more, slowest 500 ns more", "2 of 2; least 1.6x", "9 ended well", "1 of 1; least 5.1x, a", "2 of 2; least 0.96x, 32 of a"):
         check(words in text, f"{words!r} is not in {text}")
+    shorter = "echo 'Ok:                11  '; echo 'Fail:              0   '; echo 'Skipped:           1   '" # Meson 1.12 leaves out that none was out of time
+    text = run(script, tmp / "shorter", 0, **stage(tmp, GOOD, 1.6, shorter))
+    got, lines = verdicts(text)
+    check(got == asked and "11 passed, 0 failed, 0 out of time, 1 skipped" in text, f"a count that is missing is 0: {text}")
     text = run(script, tmp / "bad", 1, **stage(tmp, BAD, 1.4, sanitizer="case \"$*\" in *racecheck*) exit 9 ;; esac"))
     got, lines = verdicts(text)
     check(got == ["met"] + ["NOT MET"] * (ASKED - 1), f"nothing is well: {lines}")
-    for words in ("failed: racecheck-device-large_nests", "pack by hand is wrong", "0 of 4; least 0.89, pack of wide", "6 of 12; least 99", "most 1001 ns, slow", "0 of 1; least 4.9x", "1 of 2; least 0.94x", "0.31 us, a"):
+    for words in ("failed: racecheck-device-large_nests", "pack by hand is wrong", "0 of 4; least 0.89, pack of wide", "6 of 12; least 99", "slowest 1001 ns more, slow", "0 of 1; least 4.9x", "1 of 2; least 0.94x", "0.31 us, a"):
         check(words in text, f"{words!r} is not in {text}")
-    for tests in ("echo 'No suitable tests defined.'", "echo 'Ok: 0'; echo 'Fail: 0'; echo 'Timeout: 0'; echo 'Skipped: 9'", "echo 'Ok: 5'; echo 'Fail: 1'; echo 'Timeout: 0'"):
+    for tests in ("echo 'No suitable tests defined.'", "echo 'Ok: 0'; echo 'Fail: 0'; echo 'Timeout: 0'; echo 'Skipped: 9'", "echo 'Ok: 5'; echo 'Fail: 1'; echo 'Timeout: 0'",
+                  "echo 'Ok: 5'; echo 'Timeout: 1'", "echo 'Fail: 0'; echo 'Skipped: 1'", "exit 1"):
         got, lines = verdicts(run(script, tmp / "tests", 1, **stage(tmp, GOOD, 1.6, tests)))
         check(got == ["NOT MET"] + ["met"] * (ASKED - 1), f"tests that fail or do not run: {lines}")
 
@@ -130,6 +135,11 @@ def test_report(script, tmp):
     check("no data  blocks of 32 B or more, 1 MiB or more: 0.9 of the sector floor: 2 of 4, 2 without a number; least 0.93" in text, text)
     text = judged(script, tmp / "report" / "bad", "\n".join([BAD[0], row("wide too", 1 << 20, 2000, 64, "", 1.2, 150)]) + "\n")
     check("NOT MET  blocks of 32 B or more, 1 MiB or more: 0.9 of the sector floor: 0 of 4, 2 without a number; least 0.89" in text, text)
+    fast = [row(name, 4096, 10, 8, 0.01, 1.1, 4, enqueue) for name, enqueue in (("fastest", 1100), ("fast", 1400), ("even", 2000))]
+    for rows, words in ((fast, "met      an enqueue with hints takes the host a launch and 1 us at most: against a bare launch median 600 ns less, slowest as much, even"),
+                        (fast[:2], "median 600 ns less, slowest 600 ns less, fast"), (fast[:2] + [GOOD[2]], "median 600 ns less, slowest 500 ns more, small")):
+        text = judged(script, tmp / "report" / f"launch {len(words)}", "\n".join(rows) + "\n")
+        check(words in text, f"{words!r} is not in {text}")
     none = dict.fromkeys(FIELDS, "") | {"name": "fields", "bytes": 1 << 20, "min_block": 64, "pack_lading_ns": 100, "unpack_lading_ns": 100}
     text = judged(script, tmp / "report" / "no rival", small + "\n" + ",".join(str(none[f]) for f in FIELDS) + "\n")
     check("met      1.0 of the kernel by hand, everywhere: 2 of 2; least" in text, f"no kernel by hand is no number that lacks: {text}")
