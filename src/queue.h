@@ -66,6 +66,11 @@ int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, l
 /* Some destination byte may be written twice. ERR_NOMEM. */
 int ldg_queue_coincides(const ldg_work *w, bool *out);
 
+/* A move whose destination coincides, with a plan of it, as pieces of the stream, one after the other: at least one, at most max. What of [lo, hi) is in none of them
+ * is written again later. `ordered`: in the order of the stream, else no place is there twice: all of them are in [from, to), offsets of the destination. */
+typedef struct ldg_turn { int64_t lo, hi, from, to; bool ordered; } ldg_turn;
+int ldg_queue_turns(const ldg_work *w, ldg_turn *turn, int max);
+
 /* The image of a canonical tree (cargo.h). */
 int64_t ldg_queue_image_words(const ldg_rep *r);
 void ldg_queue_image_write(const ldg_rep *r, int64_t *words);

@@ -1,5 +1,5 @@
 /* From a work to cargos. Best first: one copy, one nest with its ragged ends, and what never refuses, the trees of both sides.
- * All of them in the order of the stream: a single thread that runs them keeps it. */
+ * All of them in the order of the stream: a single thread that runs them keeps it. Where that matters a move goes in turns, most of which need none. */
 #include "queue.h"
 
 #include "nest_tree.h"
@@ -325,7 +325,7 @@ static bool is_small_run(const shipment *s, const ldg_side *a, const ldg_side *b
 }
 
 /* Small ones as a nest without loops, where that is a launch by a graph: the driver's copies take twice the host's time. */
-static int by_run(shipment *s) {
+static int ship_run(shipment *s) {
   const ldg_work *w = s->work;
   const ldg_side *a = &w->side[LDG_SRC], *b = &w->side[LDG_DST];
   const int64_t bytes = w->hi - w->lo;
@@ -335,7 +335,8 @@ static int by_run(shipment *s) {
   ldg_cargo c = blank(s);
   const ldg_nest n = { .block = bytes };
   c.src = src, c.dst = dst;
-  return load_nest(s, &c, &n, 0, bytes);
+  const int e = load_nest(s, &c, &n, 0, bytes);
+  return e ? e : depart(s);
 }
 
 /* ---- all ---- */
@@ -356,15 +357,39 @@ static int load_all(shipment *s) {
   return e || done ? e : by_trees(s);
 }
 
+/* All that is loaded is on its way at the end. */
+static int ship_part(shipment *s, const ldg_work *part) {
+  s->work = part;
+  const int e = load_all(s);
+  return e ? e : depart(s);
+}
+
+enum { TURNS_MOST = 1024 };
+
+/* A launch each, but for ragged ends. Without memory for them one thread moves all of it. */
+static int ship_turns(shipment *s) {
+  ldg_turn *const turn = ldg_alloc(TURNS_MOST * sizeof *turn), whole = { .lo = s->work->lo, .hi = s->work->hi, .ordered = true };
+  const int n = turn ? ldg_queue_turns(s->work, turn, TURNS_MOST) : 1;
+  ldg_work part = *s->work;
+  int e = LADING_OK;
+  for (int i = 0; i < n && !e; i++) {
+    const ldg_turn *t = turn ? &turn[i] : &whole;
+    part.lo = t->lo, part.hi = t->hi, s->ordered = t->ordered;
+    e = ship_part(s, &part);
+  }
+  ldg_free(turn);
+  return e;
+}
+
 int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   ldg_cargo own[LDG_CARGO_OWN];
   shipment s = { .dev = dev, .lane = lane, .work = w, .room = LDG_CARGO_OWN, .cargo = own };
-  const bool moves = w->reduction.op == LADING_REPLACE, runs = moves && ldg_side_is_run(&w->side[LDG_SRC]) && ldg_side_is_run(&w->side[LDG_DST]);
-  int e = runs ? LADING_OK : ldg_queue_coincides(w, &s.ordered);
+  const bool moves = w->reduction.op == LADING_REPLACE;
+  if (moves && ldg_side_is_run(&w->side[LDG_SRC]) && ldg_side_is_run(&w->side[LDG_DST])) return ship_run(&s);
+  const int e = ldg_queue_coincides(w, &s.ordered);
   if (e) return e;
   s.op = moves ? NULL : device_op(w);
-  e = runs ? by_run(&s) : load_all(&s);
-  return e ? e : depart(&s);
+  return s.ordered && moves ? ship_turns(&s) : ship_part(&s, w);
 }
 
 int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_cargo *out, int max, int *n) {
