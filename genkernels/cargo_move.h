@@ -139,19 +139,28 @@ LDG_DEVICE ldg_pair ldg_dev_trees(const ldg_cargo *c, ldg_images i, int64_t x, i
     for (int k = 0; k < n; k++) LDG_STORE(T, ldg_dev_global(p[k].dst), v[k]);   \
   } while (0)
 
-/* By halves: of five cases in a row a jump through a table would be made, which is in constant memory that nobody has read before. */
 #define LDG_MOVE_PAIRS(name, n)                                                 \
   LDG_DEVICE void name(const ldg_pair *p, int word) {                           \
-    if (word > 4) {                                                             \
-      if (word == 16) LDG_MOVE_WORDS(ldg_word16, p, n);                         \
-      else LDG_MOVE_WORDS(uint64_t, p, n);                                      \
-    } else if (word == 4) LDG_MOVE_WORDS(uint32_t, p, n);                       \
-    else if (word == 2) LDG_MOVE_WORDS(uint16_t, p, n);                         \
-    else LDG_MOVE_WORDS(uint8_t, p, n);                                         \
+    switch (word) {                                                             \
+    case 16: LDG_MOVE_WORDS(ldg_word16, p, n); break;                           \
+    case 8: LDG_MOVE_WORDS(uint64_t, p, n); break;                              \
+    case 4: LDG_MOVE_WORDS(uint32_t, p, n); break;                              \
+    case 2: LDG_MOVE_WORDS(uint16_t, p, n); break;                              \
+    default: LDG_MOVE_WORDS(uint8_t, p, n); break;                              \
+    }                                                                           \
   }
 LDG_MOVE_PAIRS(ldg_dev_move_4, 4)
 LDG_MOVE_PAIRS(ldg_dev_move_2, 2)
-LDG_MOVE_PAIRS(ldg_dev_move_1, 1)
+
+/* By halves: of five cases in a row a jump through a table is made, which is in constant memory that nobody has read before. */
+LDG_DEVICE void ldg_dev_move_1(const ldg_pair *p, int word) {
+  if (word > 4) {
+    if (word == 16) LDG_MOVE_WORDS(ldg_word16, p, 1);
+    else LDG_MOVE_WORDS(uint64_t, p, 1);
+  } else if (word == 4) LDG_MOVE_WORDS(uint32_t, p, 1);
+  else if (word == 2) LDG_MOVE_WORDS(uint16_t, p, 1);
+  else LDG_MOVE_WORDS(uint8_t, p, 1);
+}
 
 /* n units, `step` apart, from x on: those that are there. A thread that is alone thus takes them in the order of the stream. */
 #define LDG_MOVE_SOME(name, T, find, n)                                         \

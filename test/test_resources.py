@@ -17,6 +17,7 @@ BUDGET = {
     "fused": (5, 12), "pair": (6, 20), "few": (6, 20), "pair_reduce": (4, 24), "fused_reduce": (4, 20), "few_reduce": (4, 24),
 }
 MORE = {("fused", "sm_100"): 232, ("fused_reduce", "sm_100"): 200, ("reduce_one", "sm_100"): 76}  # bytes
+FEWER = {("narrow_one", "sm_100"): 6}  # blocks
 REGISTERS, STEP, THREADS = 65536, 8, 256  # of a multiprocessor; in how many a thread gets them; of a block
 
 
@@ -43,6 +44,7 @@ def judge(found, arches):
     wrong = [f"{arch}: ptxas says nothing of {k}" for arch in arches for k in BUDGET if (k, arch) not in found]
     for (kernel, arch), (registers, spill) in sorted(found.items()):
         least, most = BUDGET.get(kernel, (1, 0))
+        least = FEWER.get((kernel, arch), least)
         print(f"{arch} {kernel}: {registers} registers, {blocks(registers)} blocks, {spill} bytes spilled")
         if blocks(registers) < least:
             wrong.append(f"{arch} {kernel}: {registers} registers, so {blocks(registers)} blocks, not {least}")
