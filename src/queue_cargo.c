@@ -213,8 +213,13 @@ static int by_nest(shipment *s, bool *done) {
 
 static void fill_image(void *arg, void *to) { ldg_queue_image_write(arg, to); }
 
+/* What does not begin at 0 is, in normal form, a join of one: its place is the base's, and there is a step less to go down. */
+static bool is_shifted(const ldg_rep *r) { return r->kind == LDG_JOIN && r->n == 1; }
+static const ldg_rep *body_of(const ldg_rep *r) { return is_shifted(r) ? r->kids[0] : r; }
+static const char *body_at(const ldg_side *s) { return ldg_at(s->base, is_shifted(s->rep) ? s->rep->at[0] : 0); }
+
 static int image_of(shipment *s, const ldg_plan *p, ldg_table_words *out) {
-  const ldg_rep *r = p->layout->rep;
+  const ldg_rep *r = body_of(p->layout->rep);
   const lading_id id = ldg_layout_named(p->layout);
   return s->dev->table(s->lane, &id, 8 * ldg_queue_image_words(r), fill_image, (void *)(uintptr_t)r, out);
 }
@@ -230,7 +235,8 @@ int ldg_queue_keep_tables(const ldg_device *dev, ldg_lane *lane, const ldg_work 
 /* ---- lists of entries of one nest, beside a run ---- */
 
 static bool is_list(const ldg_side *s, const ldg_side *beside) {
-  return s->count == 1 && s->rep->kind == LDG_BLOCKS && !s->rep->psum && ldg_side_is_run(beside);
+  const ldg_rep *r = body_of(s->rep);
+  return s->count == 1 && r->kind == LDG_BLOCKS && !r->psum && ldg_side_is_run(beside);
 }
 
 /* With the list as the outermost loop, whose places are in memory. False: it is no nest, or no narrow one. */
@@ -250,7 +256,7 @@ static void list_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t lo,
 static int by_list(shipment *s, bool *done) {
   const ldg_side *side = s->work->side;
   const int at = is_list(&side[LDG_SRC], &side[LDG_DST]) ? LDG_SRC : LDG_DST;
-  const ldg_rep *r = side[at].rep;
+  const ldg_rep *r = body_of(side[at].rep);
   const ldg_side *run = &side[!at];
   ldg_cargo c = blank(s);
   ldg_nest n;
@@ -259,7 +265,7 @@ static int by_list(shipment *s, bool *done) {
   if (!*done) return LADING_OK;
   const int e = image_of(s, s->work->plan[at], &image);
   if (e) return e;
-  const char *listed = ldg_at(side[at].base, r->child->first), *line = ldg_at(run->base, run->rep->first);
+  const char *listed = ldg_at(body_at(&side[at]), r->child->first), *line = ldg_at(run->base, run->rep->first);
   if (at == LDG_DST) n = ldg_nest_swapped(n);
   c.src = at == LDG_SRC ? listed : line, c.dst = (char *)(uintptr_t)(at == LDG_SRC ? line : listed);
   c.as.list.at = image.there + ((const ldg_image_node *)(const void *)image.head)->at, c.as.list.at_dst = at;
@@ -272,9 +278,8 @@ static int by_list(shipment *s, bool *done) {
 static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
   const ldg_side *side = &s->work->side[i];
   ldg_cargo_side *to = &c->as.trees.side[i];
-  const char *base = side->base;
-  if (ldg_side_is_run(side)) base = ldg_at(base, side->rep->first);
-  else {
+  const char *base = ldg_side_is_run(side) ? run_at(side, 0) : body_at(side);
+  if (!ldg_side_is_run(side)) {
     ldg_table_words image;
     const int e = image_of(s, s->work->plan[i], &image);
     if (e) return e;
