@@ -67,9 +67,9 @@ extern const ldg_backend ldg_backend_host;
  * Errors: ERR_DEVICE for what the driver refuses, ERR_NOMEM, and what a function says.
  */
 typedef struct ldg_lane ldg_lane;
-/* Fills the `bytes` that table() asked for. */
-typedef void ldg_table_fill(void *arg, void *to);
-/* Where the device has a table, how long it is, and its first words, of which there are as many. */
+/* How a table is made that is not there yet: as long as that, and filled by that. */
+typedef struct ldg_table_maker { int64_t (*bytes)(const void *of); void (*fill)(const void *of, void *to); const void *of; } ldg_table_maker;
+/* Where the device has a table, how long it is, and its first words; 0 where it has no more. */
 typedef struct ldg_table_words { const int64_t *there; int64_t n, head[LDG_IMAGE_NODE_WORDS]; } ldg_table_words;
 /* A piece of pinned memory that kernels reach at the same address. */
 typedef struct ldg_chunk { char *at; int64_t bytes; void *home; } ldg_chunk;
@@ -103,7 +103,8 @@ struct ldg_device {
   int (*sync)(ldg_lane *l);                                                 /* waits; needs no lock */
   bool (*reaches)(const ldg_lane *l, lading_memkind kind);                  /* whether kernels may touch that memory; needs no lock */
   int (*copy)(ldg_lane *l, void *dst, const void *src, int64_t n);          /* memory of any kind that reaches() admits */
-  bool (*replays)(const ldg_lane *l);                                       /* a move of one cargo takes less of the host than a copy, or may */
+  /* a move of one cargo within that device's memory takes less of the host than a copy, or may */
+  bool (*small_moves)(const ldg_lane *l, int device);
   /* n <= LDG_CARGO_OWN cargos of one form, all of them moves or all reductions; `first` is set there. ordered: by one thread */
   int (*move)(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
   /* a NARROW move, a unit a block, dim[0] dense at the source and dim[1] at the destination */
@@ -112,7 +113,7 @@ struct ldg_device {
   int (*scratch)(ldg_lane *l, int64_t bytes, char **out);
   int (*scratch_free)(ldg_lane *l, char *at);
   /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and kept */
-  int (*table)(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, ldg_table_words *out);
+  int (*table)(ldg_lane *l, const lading_id *id, const ldg_table_maker *maker, ldg_table_words *out);
   /* The next three are ERR_UNSUPPORTED while the lane's stream is recorded into a graph */
   int (*call)(ldg_lane *l, void (*fn)(void *arg), void *arg);               /* on a thread of the driver's, which fn may not call */
   /* Waits while all are lent. *idle, unless NULL: nothing was under way that work of the lane would come behind; never told of streams that others hold up */

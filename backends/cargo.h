@@ -65,6 +65,9 @@ typedef struct ldg_cargo {
   union { ldg_cargo_nest nest; ldg_cargo_list list; ldg_cargo_grid grid; ldg_cargo_trees trees; } as;
 } ldg_cargo;
 
+/* Of units: that many. */
+static inline int64_t ldg_cargo_tiles(const ldg_cargo *c) { return (c->hi - c->lo - 1) / c->tile + 1; }
+
 /* The argument of the kernels. Tile t of the launch is tile t - first of the last cargo whose first <= t. Tiles of units are what
  * a block of threads does at once; those of a transpose are squares of dim[0] by dim[1], the first square inside of all outer dims. */
 #define LDG_CARGO_OWN 8

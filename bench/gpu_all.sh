@@ -107,6 +107,7 @@ step() {
 # beside NAME SECONDS COMMAND...: a step that goes on while others do, until all_told waits for all of them, and tells in the order they began in
 beside() {
   begun_beside="$begun_beside $1"
+  rm -f "$out/$1.rc"
   {
     limited "$@" > "$out/$1.log" 2>&1
     echo $? > "$out/$1.rc"

@@ -397,7 +397,7 @@ typedef uint64_t lading_request;
 /* Puts the work behind what is in the queue, and returns; the types may be freed. One run on both sides is one kernel or one copy of the driver,
  * all else one kernel, or two where the model says so. A type that is no nest of loops has a table in the device's memory, which its first use there fills and waits
  * for. Memory that the device does not reach goes through pinned memory of the library, of which there is a bounded amount: when all
- * of it is in use, this call waits for some, and where nothing is under way it packs a source that is there itself; not while a graph is recorded from the
+ * of it is in use, this call waits for some, and where nothing is under way, in a stream that does not wait for the default one, it packs a short source that is there itself; not while a graph is recorded from the
  * stream (ERR_UNSUPPORTED), and what a graph records has to have been enqueued once before, if it is no nest. Memory of another device takes peer access, which is the caller's
  * to enable. Bytes that coincide in the destination are moved by a launch for every piece that holds none twice; reduced, or where there are too many pieces, by one thread, slowly.
  * *out, unless NULL: for test and wait; NULL while a graph is recorded, which has no requests. Errors are those of the call for host memory,

@@ -76,7 +76,7 @@ typedef struct ldg_model {
   int64_t number[LDG_MODEL_NAMES];                                                                    /* ps, entries, bytes */
   int64_t kernel[LDG_MODEL_KERNELS * LDG_MODEL_SIDES * LDG_MODEL_STRIDES * LDG_MODEL_BLOCKS];         /* a block, of very many; no launch */
   int64_t transfer[LDG_MODEL_WAYS * LDG_MODEL_COPIES];                                                /* a copy of the driver, pinned memory */
-  int64_t launch;                                                                                     /* host time of an enqueue that is one */
+  int64_t launch;                                                                                     /* host time of an enqueue that is one; where those go by graphs, of such a one */
   int64_t handover;                                                                                   /* from a kernel to a copy of the driver, and back */
 } ldg_model;
 

@@ -152,17 +152,15 @@ static void gather(launch *l, const ldg_device *dev, ldg_lane *lane, ldg_batch_i
   }
 }
 
-static int64_t own_tiles(const ldg_cargo *c) { return (c->hi - c->lo - 1) / c->tile + 1; }
-
 /* Fewer tiles, of several parts, where there are many more than a device runs at once. */
 static ldg_fused_launch number_tiles(const launch *l) {
   ldg_fused_page *const p = l->to;
   ldg_fused_launch to = { .cargos = l->cargos, .parts = 1, .page = (int)(l->page - l->d->page), .reduces = l->reduces, .recorded = l->recorded };
   int64_t all = 0;
-  for (int64_t i = 0; i < l->cargos; i++) all += own_tiles(&p->cargo[i]);
+  for (int64_t i = 0; i < l->cargos; i++) all += ldg_cargo_tiles(&p->cargo[i]);
   while (all / to.parts > TILES_MOST) to.parts *= 2;
   for (int64_t i = 0; i < l->cargos; i++) {
-    const int64_t tiles = (own_tiles(&p->cargo[i]) - 1) / to.parts + 1;
+    const int64_t tiles = (ldg_cargo_tiles(&p->cargo[i]) - 1) / to.parts + 1;
     p->start[i].first = to.tiles;
     to.tiles += tiles, p->end[p->start[i].end].tiles += (uint32_t)tiles;
   }

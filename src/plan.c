@@ -127,7 +127,7 @@ static int index_entries(ldg_step *s) {
   if (!s->where) return LADING_ERR_NOMEM;
   s->where[last] = (int32_t)r->n - 1;
   for (int64_t b = 0, i = 0; b < last; s->where[b++] = (int32_t)i)
-    while (i < r->n - 1 && r->psum[i + 1] <= b << s->shift) i++;
+    while (i < r->n - 1 && (uint64_t)r->psum[i + 1] <= (uint64_t)b << s->shift) i++;
   return LADING_OK;
 }
 

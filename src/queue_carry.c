@@ -164,6 +164,14 @@ static int reduced_here(const ldg_device *dev, ldg_lane *lane, const ldg_work *w
 
 typedef int through(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_chunk c, bool idle);
 
+/* Who enqueues does at once what takes no longer than the driver's calls that it saves (31 to 65 us with them for 0.5 to 170 KB, 20 to 28 without, on an H200). */
+enum { SHORT_NS = 40000, SHORT_BYTES = 256 << 10 };
+static bool is_short(const ldg_work *w) {
+  const int64_t bytes = w->hi - w->lo;
+  const ldg_plan *p = w->plan[LDG_SRC];
+  return bytes <= SHORT_BYTES && (!p || ldg_plan_cost(p, w->side[LDG_SRC].count, LDG_PACK, bytes) <= SHORT_NS);
+}
+
 /* A chunk whose turn will not come is not given back before all that was enqueued is done. */
 static int by_chunks(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, through *go, int parts) {
   int e = LADING_OK;
@@ -173,7 +181,7 @@ static int by_chunks(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, t
     e = dev->borrow(lane, &c, lo == w->lo ? &idle : NULL);
     if (e) break;
     const ldg_work part = part_of(w, lo, c.bytes / parts / 16 * 16);
-    e = go(dev, lane, &part, c, idle);
+    e = go(dev, lane, &part, c, idle && is_short(w));
     if (e) dev->sync(lane), dev->give_back(c);
     lo = part.hi;
   }

@@ -48,7 +48,7 @@ static int64_t write_pairs(page *p, const ldg_rep *r) {
 static int64_t write_index(page *p, const ldg_rep *r, int64_t shift) {
   const int64_t n = index_words(r), at = take(p, n);
   for (int64_t b = 0, i = 0; b < n; p->words[at + b++] = i)
-    while (i + 1 < r->n && r->psum[i + 1] <= b << shift) i++;
+    while (i + 1 < r->n && (uint64_t)r->psum[i + 1] <= (uint64_t)b << shift) i++;
   return at;
 }
 

@@ -104,7 +104,7 @@ ldg_path ldg_queue_path(const ldg_work *w) {
 /* ---- explain ---- */
 
 static const char *how(const ldg_side *s, int64_t bytes) {
-  if (ldg_side_is_run(s)) return "one copy of the driver";
+  if (ldg_side_is_run(s)) return "one copy of the driver, or one kernel if it is small";
   return kernel_of(s, bytes) == LDG_MODEL_HERE ? "one nest of loops" : "no nest: a kernel goes down the tree";
 }
 

@@ -409,8 +409,10 @@ START_TEST(recorded) {
   fill(m);
   OK(d->begin_capture(s, 0));
   lading_request r[MANY];
-  for (int i = 0; i < MANY; i++) r[i] = added(b, &m->work[i]);
-  OK(lading_batch_flush(b));
+  for (int i = 0; i < MANY; i++) {
+    r[i] = added(b, &m->work[i]);
+    if (i < 4 || i == 8 || i == MANY - 1) OK(lading_batch_flush(b)); /* some by themselves, five, and the rest by a page */
+  }
   for (int i = 0; i < MANY; i++) OK(lading_batch_wait(b, r[i])); /* with the recording */
   OK(d->end_capture(s, &graph));
   OK(d->instantiate(&exec, graph, 0));

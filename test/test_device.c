@@ -223,13 +223,14 @@ END_TEST
 START_TEST(huge_streams) {
   rng r = rng_of(25);
   v = devices_open();
-  static const char *const types[] = { "hvector(1099511627776,1,0,double)", "hvector(1048576,1,0,hvector(1048576,1,0,hindexed_block(1,[0,16,8],int)))" };
+  static const char *const types[] = { "hvector(1099511627776,1,0,double)", "hvector(1048576,1,0,hvector(1048576,1,0,hindexed_block(1,[0,16,8],int)))",
+                                       "struct([1,1],[0,20],[hvector(4611686018427387912,1,0,byte),hvector(3000,1,2,byte)])" /* an index of its entries goes beyond 2^63 */ };
   for (int i = 0; i < COUNT_OF(types); i++) {
     lading_type *t = parsed(types[i]);
-    area *mem = area_of(0, LADING_MEM_DEVICE, 64), *packed = area_of(1, LADING_MEM_DEVICE, 8192);
+    area *mem = area_of(0, LADING_MEM_DEVICE, 8192), *packed = area_of(1, LADING_MEM_DEVICE, 8192);
     area_fill(mem, 1), area_fill(packed, 2);
     for (int k = 0; k < 10; k++) {
-      const int64_t size = info_of(t).size, lo = rng_in(&r, size / 2, size - 8192), hi = lo + rng_in(&r, 1, 6000);
+      const int64_t size = info_of(t).size, lo = rng_in(&r, k % 2 ? size - 8192 : size / 2, size - 6001), hi = lo + rng_in(&r, 1, 6000);
       const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .src = mem->at, .dst = packed->at, .lo = lo, .hi = hi };
       char *want = malloc((size_t)(hi - lo));
       ck_assert_int_eq(lading_pack(t, 1, mem->copy, want, lo, hi), LADING_OK);
@@ -251,7 +252,7 @@ START_TEST(start_of_a_long_loop) {
   rng r = rng_of(26);
   v = devices_open();
   lading_type *t = parsed("hvector(3,1,8,hvector(8589934592,1,0,hindexed_block(2,[0,3],byte)))");
-  area *mem = area_of(0, LADING_MEM_DEVICE, 64), *packed = area_of(1, LADING_MEM_DEVICE, N);
+  area *mem = area_of(0, LADING_MEM_DEVICE, 8192), *packed = area_of(1, LADING_MEM_DEVICE, N);
   char *want = malloc(N);
   area_fill(mem, 1), area_fill(packed, 2);
   OK(lading_pack(t, 1, mem->copy, want, 0, N));

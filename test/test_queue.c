@@ -108,6 +108,65 @@ START_TEST(contiguous_is_one_command) {
 }
 END_TEST
 
+/* One layout in two spellings, too long for one normal form: a list, and a join of two. They share a table, which is of whichever came first. */
+enum { PLACES = 70000 };
+static lading_type *long_list(bool joined) {
+  static int64_t at[PLACES];
+  lading_type *t, *half[2];
+  const int64_t one[2] = { 1, 1 }, zero[2] = { 0, 0 };
+  rng r = rng_of(5);
+  for (int64_t i = 0, next = 0; i < PLACES; next = at[i++] + 8) at[i] = next + (i ? 4 * rng_in(&r, 1, 4) : 0);
+  if (!joined) {
+    OK(lading_type_hindexed_block(PLACES, 1, at, lading_elem_type(LADING_DOUBLE), &t));
+    return t;
+  }
+  for (int k = 0; k < 2; k++) OK(lading_type_hindexed_block(PLACES / 2, 1, at + k * PLACES / 2, lading_elem_type(LADING_DOUBLE), &half[k]));
+  OK(lading_type_struct(2, one, zero, (const lading_type *const[]){ half[0], half[1] }, &t));
+  for (int k = 0; k < 2; k++) lading_type_free(half[k]);
+  return t;
+}
+
+static void check_spellings(bool joined_first) {
+  v = devices_open();
+  lading_type *t[2] = { long_list(joined_first), long_list(!joined_first) };
+  area mem = area_new(&v, LADING_MEM_DEVICE, PLACES * 24), packed = area_new(&v, LADING_MEM_DEVICE, PLACES * 8);
+  char *const want = malloc(PLACES * 8);
+  area_fill(&mem, 1), area_fill(&packed, 2);
+  OK(lading_pack(t[0], 1, mem.copy, want, 0, PLACES * 8));
+  for (int i = 0; i < 2; i++) {
+    const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t[i], .src_count = 1, .src = mem.at, .dst = packed.at, .hi = PLACES * 8,
+                            .src_mem = { LADING_MEM_DEVICE, 0 }, .dst_mem = { LADING_MEM_DEVICE, 0 } };
+    OK(lading_enqueue(v.q, &w, NULL));
+    OK(lading_queue_sync(v.q));
+    area_pull(&packed);
+    for (int64_t k = 0; k < PLACES * 8; k++) ck_assert_msg(want[k] == packed.copy[k], "byte %lld of spelling %d, %s first", (long long)k, i, joined_first ? "joined" : "listed");
+    area_fill(&packed, 2);
+  }
+  for (int i = 0; i < 2; i++) lading_type_free(t[i]);
+  free(want), area_free(&mem), area_free(&packed);
+  devices_close(&v);
+}
+
+START_TEST(lists_of_two_spellings) { check_spellings(true), check_spellings(false); }
+END_TEST
+
+/* Which kernels run is of no matter but for the time they take. */
+START_TEST(lists_have_a_kernel) {
+  v = devices_open();
+  cargo lists[] = { cargo_new(LISTED, LADING_MEM_DEVICE, LADING_MEM_DEVICE), cargo_new("indexed_block(1,[5,0,9,3,30,7,2],double)", LADING_MEM_DEVICE, LADING_MEM_DEVICE),
+                    cargo_new("indexed_block(1,[9,0,4],vector(3,1,2,int))", LADING_MEM_DEVICE, LADING_MEM_DEVICE) };
+  const int64_t before = v.d->fake ? devices_say(&v, "ran ldg_d_list_one") : 0;
+  for (int64_t i = 0; i < COUNT_OF(lists); i++) {
+    const lading_work w = pack_work(&lists[i]);
+    OK(lading_enqueue(v.q, &w, NULL));
+  }
+  OK(lading_queue_sync(v.q));
+  if (v.d->fake) ck_assert_int_eq(devices_say(&v, "ran ldg_d_list_one") - before, 2); /* of several lengths a tree */
+  for (int64_t i = 0; i < COUNT_OF(lists); i++) check_packed(&lists[i]), cargo_free(&lists[i]);
+  devices_close(&v);
+}
+END_TEST
+
 START_TEST(unknown_kinds_take_one_query_each) {
   v = devices_open();
   cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_MANAGED);
@@ -443,7 +502,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, ranges_of_transposes, contiguous_is_one_command, unknown_kinds_take_one_query_each,
+  return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, ranges_of_transposes, contiguous_is_one_command, lists_of_two_spellings, lists_have_a_kernel, unknown_kinds_take_one_query_each,
                     context_stays, kinds_are_told, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs, calls_that_fail,
                     no_memory, device_lost, threads, waiting_holds_up_nobody);
 }

@@ -15,6 +15,7 @@ static void know(int known) {
   ldg_lane *lane;
   const ldg_device *dev = ldg_queue_device_of(v.backend);
   OK(dev->create(dev, 0, &lane));
+  if (known != LDG_REPLAYS_SLOWER && !ldg_replays_can(lane->site->driver)) known = LDG_REPLAYS_SLOWER;
   ldg_site_replays(lane, known);
   dev->destroy(lane);
 }
@@ -157,7 +158,8 @@ START_TEST(batches_of_few) {
   const lading_batch_attr by_hand = { .policy = LADING_BATCH_MANUAL };
   lading_batch *b;
   OK(lading_batch_create(v.q, &by_hand, &b));
-  for (int64_t s = 0; s < COUNT_OF(sizes); s++)
+  for (int64_t s = 0; s < COUNT_OF(sizes); s++) {
+    const int64_t before = count_of("cuGraphLaunch");
     for (int t = 0; t < TURNS; t++) {
       cargo c[5];
       lading_request r[5];
@@ -172,7 +174,8 @@ START_TEST(batches_of_few) {
         check_packed(&c[i]), cargo_free(&c[i]);
       }
     }
-  if (count_of("cuGraphLaunch") >= 0) ck_assert_int_gt(count_of("cuGraphLaunch"), TURNS);
+    if (before >= 0) ck_assert_int_ge(count_of("cuGraphLaunch") - before, TURNS - WAITED - (s == 1 ? WAITED : 0)); /* two are more tiles than one, but one kernel */
+  }
   lading_batch_free(b);
   devices_close(&v);
 }

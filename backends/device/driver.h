@@ -80,12 +80,14 @@ enum { LDG_POOL_PINNED = 1, LDG_POOL_ON_DEVICE = 1, LDG_POOL_KEEPS = 4 /* bytes 
   F(graph_free, (void *graph)) \
   F(exec_free, (void *exec)) \
   F(event_elapsed, (float *ms, void *from, void *to))
-/* All of these and of graphs, or none is used. Only where a graph that is freed while it is under way goes when it is done. */
+/* All of these, and what launches and frees graphs, or none is used. Only where a graph that is freed while it is under way goes when it is done. */
 typedef struct ldg_node_params { void *function; unsigned grid[3], block[3], shared; void **params, **extra, *kernel, *context; } ldg_node_params;
 #define LDG_DRIVER_REPLAYS(F) \
   F(graph_create, (void **graph, unsigned flags)) \
   F(graph_kernel, (void **node, void *graph, const void *const *behind, size_t n, const ldg_node_params *params)) \
   F(exec_set, (void *exec, void *node, const ldg_node_params *params))
+
+#define LDG_IS_THERE(name, takes) && d->name
 
 typedef void ldg_driver_any(void);
 typedef struct ldg_driver {

@@ -3,7 +3,7 @@
 
 /* cudaErrorStreamCapture..., hipErrorStreamCapture... */
 enum { LDG_CAPTURE_FIRST = 900, LDG_CAPTURE_LAST = 908 };
-enum { BLOCK = 256, GRID_MAX = 1 << 20 }; /* HIP counts threads in 32 bits; blocks take one tile after the other */
+_Static_assert(sizeof(ldg_few_args) <= 4096, "older drivers take no more arguments");
 
 static const int64_t page_bytes = (int64_t)sizeof(ldg_fused_page) * LDG_FUSED_PAGES;
 
@@ -67,7 +67,7 @@ static int by_page(void *arg, void *stream) {
   ldg_fused_args args = args_of(f);
   void *params[] = { &args }, *const kernel = f->site->kernel[w->reduces ? LDG_KERNEL_FUSED_REDUCE : LDG_KERNEL_FUSED];
   const int e = f->site->vendor->copy(f->site->driver, args.page, &f->fuser->page[w->page], (size_t)used(w->cargos), stream);
-  return e ? e : f->site->driver->launch(kernel, (unsigned)ldg_min(w->tiles, GRID_MAX), 1, 1, BLOCK, 1, 1, 0, stream, params, NULL);
+  return e ? e : f->site->driver->launch(kernel, (unsigned)ldg_min(w->tiles, LDG_GRID_MOST), 1, 1, LDG_BLOCK, 1, 1, 0, stream, params, NULL);
 }
 
 static int by_value(ldg_lane *l, const fused *f, int kernel, void *args, ldg_fused_end *end, ldg_fused_start *start, ldg_cargo *cargo) {
@@ -120,7 +120,7 @@ int ldg_device_look(ldg_lane *l, bool *recorded, bool *idle) {
     const int mode = ldg_driver_relax(l->site->driver);
     e = yes ? LDG_NOT_READY : l->site->driver->stream_query(l->stream);
     ldg_driver_restore(l->site->driver, mode);
-    *idle = e == 0;
+    *idle = l->beside && e == 0; /* see look_at in memory.c */
   }
   ldg_site_leave(l->site);
   return ldg_device_error(e == LDG_NOT_READY || is_capture(e) ? 0 : e);

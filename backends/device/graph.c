@@ -1,7 +1,6 @@
 /* A graph for each launch that comes again and again: tried, timed, kept while it is used. */
 #include "graph.h"
-
-#include <time.h>
+#include "site.h"
 
 enum { MOST = 32, TRIES = 4 };
 typedef enum way { SINGLY, AS_GRAPH, WAYS } way;
@@ -29,8 +28,7 @@ struct ldg_graphs {
 
 /* ---- life ---- */
 
-#define IS_THERE(name, takes) && d->name
-static bool has_graphs(const ldg_driver *d) { return true LDG_DRIVER_GRAPHS(IS_THERE); }
+static bool has_graphs(const ldg_driver *d) { return true LDG_DRIVER_GRAPHS(LDG_IS_THERE); }
 
 static void clear(ldg_graphs *g) {
   const ldg_driver *d = g->driver;
@@ -140,12 +138,6 @@ static int launch(ldg_graphs *g, entry *e, void *stream, ldg_graph_enqueue *enqu
 
 /* ---- times ---- */
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 /* The device is done with what is timed: its part is known. */
 static void look_at_timed(ldg_graphs *g) {
   entry *e = g->timed;
@@ -166,10 +158,10 @@ static void look_at_timed(ldg_graphs *g) {
 static int launch_timed(ldg_graphs *g, entry *e, void *stream, ldg_graph_enqueue *enqueue, void *arg) {
   const ldg_driver *d = g->driver;
   const bool timed = e->uses++ && is_open(e) && !g->timed && is_ready(g) && d->event_record(g->event[0], stream) == 0;
-  const double start = timed ? now() : 0;
+  const double start = timed ? ldg_device_now() : 0;
   const bool made = e->exec;
   const int error = launch(g, e, stream, enqueue, arg);
-  const double calls = timed ? now() - start : 0;
+  const double calls = timed ? ldg_device_now() - start : 0;
   if (timed && !error && made == (e->exec != NULL) && d->event_record(g->event[1], stream) == 0)
     g->timed = e, g->way = way_of(e), g->calls = calls;
   return error;

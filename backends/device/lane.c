@@ -1,7 +1,6 @@
 /* Work on a lane: launches, copies, calls of the host, marks. */
 #include "site.h"
 
-enum { BLOCK = 256, GRID_MAX = 1 << 20 }; /* blocks take more tiles each beyond that: HIP refuses 2^32 threads */
 
 static int enter(ldg_lane *l) { return ldg_device_error(ldg_site_enter(l->site)); }
 static int leave(ldg_lane *l, int driver_error) {
@@ -10,8 +9,6 @@ static int leave(ldg_lane *l, int driver_error) {
 }
 
 /* ---- kernels ---- */
-
-static int64_t tiles_of(const ldg_cargo *c) { return (c->hi - c->lo - 1) / c->tile + 1; }
 
 static int end_launch(ldg_lane *l, int driver_error) {
   const int e = leave(l, driver_error);
@@ -33,16 +30,16 @@ static int launch_several(ldg_lane *l, int kernel, const ldg_cargo *cargo, int n
   for (int i = 0; i < n; i++) {
     args.cargo[i] = cargo[i];
     args.cargo[i].first = args.tiles;
-    args.tiles += tiles_of(&cargo[i]);
+    args.tiles += ldg_cargo_tiles(&cargo[i]);
   }
-  const unsigned grid = ordered ? 1 : (unsigned)ldg_min(args.tiles, GRID_MAX);
+  const unsigned grid = ordered ? 1 : (unsigned)ldg_min(args.tiles, LDG_GRID_MOST);
   const int e = enter(l);
-  return e ? e : end_launch(l, l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, ordered ? 1 : BLOCK, 1, 1, 0, l->stream, params, NULL));
+  return e ? e : end_launch(l, l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, ordered ? 1 : LDG_BLOCK, 1, 1, 0, l->stream, params, NULL));
 }
 
 int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered) {
   const int form = cargo->op == LADING_REPLACE ? cargo->form : LDG_FORMS;
-  return n == 1 && !ordered ? launch_one(l, LDG_KERNEL_ONE + form, cargo, tiles_of(cargo)) : launch_several(l, form, cargo, n, ordered);
+  return n == 1 && !ordered ? launch_one(l, LDG_KERNEL_ONE + form, cargo, ldg_cargo_tiles(cargo)) : launch_several(l, form, cargo, n, ordered);
 }
 
 int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo) {

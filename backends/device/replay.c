@@ -1,12 +1,10 @@
 /* A graph for each kernel and size of grid that comes again and again: made after some launches, timed, kept for as long as the lane. */
 #include "site.h"
 
-#include <time.h>
+enum { BEFORE = 16 /* launches */, TRIES = 8, GRID_MOST = 1024 /* the last of LDG_REPLAY_GRIDS */, GRID_OF_TREES = 8192 };
+_Static_assert(LDG_KERNEL_FUSED - LDG_KERNEL_ONE == LDG_REPLAY_KERNELS, "a row for each kernel that is launched here");
 
-enum { BEFORE = 16 /* launches */, TRIES = 8, GRID_MOST = 1024, GRID_OF_TREES = 8192, GRID_LIMIT = 1 << 20 /* HIP refuses 2^32 threads; blocks take more tiles each beyond that */ };
-
-#define IS_THERE(name, takes) && d->name
-bool ldg_replays_can(const ldg_driver *d) { return d->graph_instantiate && d->graph_launch && d->graph_free && d->exec_free LDG_DRIVER_REPLAYS(IS_THERE); }
+bool ldg_replays_can(const ldg_driver *d) { return d->graph_instantiate && d->graph_launch && d->graph_free && d->exec_free LDG_DRIVER_REPLAYS(LDG_IS_THERE); }
 
 /* 1, 2, 3, 4, 6, 8, 12, ... */
 static unsigned grid_of(int k) { return k == 0 ? 1 : k % 2 ? 1u << (k + 1) / 2 : 3u << (k / 2 - 1); }
@@ -17,7 +15,7 @@ static int class_of(int64_t tiles) {
 }
 
 static ldg_node_params params_of(const ldg_lane *l, int kernel, unsigned grid, void **params) {
-  return (ldg_node_params){ .function = l->site->kernel[kernel], .grid = { grid, 1, 1 }, .block = { LDG_REPLAY_BLOCK, 1, 1 }, .params = params };
+  return (ldg_node_params){ .function = l->site->kernel[kernel], .grid = { grid, 1, 1 }, .block = { LDG_BLOCK, 1, 1 }, .params = params };
 }
 
 static void drop(const ldg_driver *d, ldg_replay *r) {
@@ -37,8 +35,8 @@ static bool make(ldg_lane *l, ldg_replay *r, const ldg_node_params *p) {
 
 /* Blocks that copy an image first are no more than it takes to fill a device some times over. */
 static int by_launch(const ldg_lane *l, int kernel, int64_t tiles, void **params) {
-  const unsigned grid = (unsigned)ldg_min(tiles, kernel == LDG_KERNEL_ONE + LDG_FORM_TREES ? GRID_OF_TREES : GRID_LIMIT);
-  return l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, LDG_REPLAY_BLOCK, 1, 1, 0, l->stream, params, NULL);
+  const unsigned grid = (unsigned)ldg_min(tiles, kernel == LDG_KERNEL_ONE + LDG_FORM_TREES ? GRID_OF_TREES : LDG_GRID_MOST);
+  return l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, LDG_BLOCK, 1, 1, 0, l->stream, params, NULL);
 }
 
 /* False: it launched nothing. */
@@ -49,12 +47,6 @@ static bool by_replay(ldg_lane *l, ldg_replay *r, const ldg_node_params *p) {
   return !r->refused;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static void note(ldg_lane *l, int way, double ns) {
   ldg_replays *a = &l->replays;
   if (a->tries[way]++ == 0 || ns < a->least[way]) a->least[way] = ns;
@@ -62,14 +54,14 @@ static void note(ldg_lane *l, int way, double ns) {
   atomic_store(&l->site->replays, a->least[LDG_BY_REPLAY] < a->least[LDG_BY_LAUNCH] ? LDG_REPLAYS_FASTER : LDG_REPLAYS_SLOWER);
 }
 
-/* By turns, until it is known; an exec is made before it is timed. */
+/* By turns of each kernel and size, which then has part in both, until it is known; an exec is made before it is timed. */
 static int timed(ldg_lane *l, ldg_replay *r, int kernel, int64_t tiles, const ldg_node_params *p) {
-  const int way = r->exec && l->replays.tries[LDG_BY_REPLAY] < l->replays.tries[LDG_BY_LAUNCH] ? LDG_BY_REPLAY : LDG_BY_LAUNCH;
+  const int way = r->exec && r->uses % 2 ? LDG_BY_REPLAY : LDG_BY_LAUNCH;
   if (!r->exec && !make(l, r, p)) return by_launch(l, kernel, tiles, p->params);
-  const double start = now();
+  const double start = ldg_device_now();
   if (way == LDG_BY_REPLAY && !by_replay(l, r, p)) return by_launch(l, kernel, tiles, p->params);
   const int e = way == LDG_BY_LAUNCH ? by_launch(l, kernel, tiles, p->params) : 0;
-  if (!e) note(l, way, now() - start);
+  if (!e) note(l, way, ldg_device_now() - start);
   return e;
 }
 
@@ -85,8 +77,10 @@ int ldg_replay_launch(ldg_lane *l, int kernel, int64_t tiles, void **params) {
   return by_replay(l, r, &p) ? 0 : by_launch(l, kernel, tiles, params);
 }
 
-/* Until it is known it is found out by launches. */
-bool ldg_device_replays(const ldg_lane *l) { return atomic_load_explicit(&l->site->replays, memory_order_relaxed) != LDG_REPLAYS_SLOWER; }
+/* Until it is known it is found out by launches. Other devices' memory a kernel may not reach. */
+bool ldg_device_small_moves(const ldg_lane *l, int device) {
+  return l->site->device == device && atomic_load_explicit(&l->site->replays, memory_order_relaxed) != LDG_REPLAYS_SLOWER;
+}
 
 /* In the lane's context. What is under way goes on: a driver that can replay frees a graph behind its last launch. */
 void ldg_replays_close(ldg_lane *l) {

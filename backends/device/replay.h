@@ -1,4 +1,4 @@
-/* replay: launches of one cargo as launches of a graph of one node whose arguments are set anew each time. Where the driver is faster at that it is so
+/* replay: launches of one cargo, or of a few, as launches of a graph of one node whose arguments are set anew each time. Where the driver is faster at that it is so
  * by half: on an H200, in a virtual machine, 1.5 us of the host and 6.3 us until a kernel that does nothing is done, 3.3 and 8.4 by launches. A driver
  * writes a node as a whole when its grid changes, so grids are of a few sizes, and blocks that have no tile end at once. */
 #ifndef LDG_DEVICE_REPLAY_H
@@ -6,7 +6,7 @@
 
 #include "driver.h"
 
-enum { LDG_REPLAY_GRIDS = 20, LDG_REPLAY_KERNELS = 10, LDG_REPLAY_BLOCK = 256 /* threads */ };
+enum { LDG_REPLAY_GRIDS = 20, LDG_REPLAY_KERNELS = 10 };
 
 typedef struct ldg_replay {
   void *graph, *node, *exec; /* NULL: not made */

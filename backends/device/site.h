@@ -8,12 +8,22 @@
 #include "replay.h"
 
 #include <pthread.h>
+#include <time.h>
 
 /* Of several cargos, first the forms; of one, the same forms and transposes; of some requests' cargos by value, and of many. */
 enum {
   LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_ONE, LDG_KERNEL_ONE_REDUCE = LDG_KERNEL_ONE + LDG_FORMS, LDG_KERNEL_TRANSPOSE,
   LDG_KERNEL_PAIR, LDG_KERNEL_PAIR_REDUCE, LDG_KERNEL_FEW, LDG_KERNEL_FEW_REDUCE, LDG_KERNEL_FUSED, LDG_KERNEL_FUSED_REDUCE, LDG_KERNELS
 };
+
+enum { LDG_BLOCK = 256 /* threads */, LDG_GRID_MOST = 1 << 20 /* blocks take more tiles each beyond that: HIP refuses 2^32 threads */ };
+
+/* ns, of the host. */
+static inline double ldg_device_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
 
 /* Pinned memory for what kernels do not reach: more than one at a time, so that one fills while another one empties. */
 enum { LDG_CHUNKS = 16, LDG_CHUNK_BYTES = 1 << 20 };
@@ -88,7 +98,7 @@ int ldg_site_upload(ldg_site *s, ldg_address to, const void *from, int64_t bytes
 int ldg_site_replays(ldg_lane *l, int known);     /* for tests and measurements: as if that was known; what was before */
 void ldg_site_tables(ldg_lane *l, int64_t most);  /* for tests: as if there was so much room for tables */
 
-/* A kernel of one cargo, on so many tiles, in the lane's context. An error of the driver. */
+/* A kernel of one cargo, or of a few by value, on so many tiles, in the lane's context. An error of the driver. */
 int ldg_replay_launch(ldg_lane *l, int kernel, int64_t tiles, void **params);
 void ldg_replays_close(ldg_lane *l);              /* in its context */
 bool ldg_replays_can(const ldg_driver *d);
@@ -105,12 +115,12 @@ void ldg_device_destroy(ldg_lane *l);
 int ldg_device_sync(ldg_lane *l);
 bool ldg_device_reaches(const ldg_lane *l, lading_memkind kind);
 int ldg_device_copy(ldg_lane *l, void *dst, const void *src, int64_t n);
-bool ldg_device_replays(const ldg_lane *l);
+bool ldg_device_small_moves(const ldg_lane *l, int device);
 int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered);
 int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo);
 int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out);
 int ldg_device_scratch_free(ldg_lane *l, char *at);
-int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, ldg_table_words *out);
+int ldg_device_table(ldg_lane *l, const lading_id *id, const ldg_table_maker *maker, ldg_table_words *out);
 int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg);
 int ldg_device_borrow(ldg_lane *l, ldg_chunk *out, bool *idle);
 int ldg_device_give_back_later(ldg_lane *l, ldg_chunk chunk);
@@ -128,7 +138,7 @@ int ldg_device_ipc_close(const ldg_device *d, void *at);
 
 #define LDG_DEVICE_ROWS \
   .count = ldg_device_count, .query = ldg_device_query, .create = ldg_device_create, .wrap = ldg_device_wrap, .destroy = ldg_device_destroy, \
-  .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .replays = ldg_device_replays, .move = ldg_device_move, .transpose = ldg_device_transpose, \
+  .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .small_moves = ldg_device_small_moves, .move = ldg_device_move, .transpose = ldg_device_transpose, \
   .scratch = ldg_device_scratch, .scratch_free = ldg_device_scratch_free, \
   .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back_later = ldg_device_give_back_later, \
   .give_back = ldg_device_give_back, .mark = ldg_device_mark, .watch = ldg_device_watch, .passed = ldg_device_passed, .fuse_open = ldg_device_fuse_open, .fuse_close = ldg_device_fuse_close, .fuse = ldg_device_fuse, \

@@ -72,11 +72,11 @@ int ldg_site_upload(ldg_site *s, ldg_address to, const void *from, int64_t bytes
   return e ? e : s->driver->stream_sync(s->upload);
 }
 
-static int fill_table(ldg_site *s, table *t, ldg_table_fill *fill, void *arg) {
+static int fill_table(ldg_site *s, table *t, const ldg_table_maker *maker) {
   void *words = ldg_alloc(t->bytes);
   if (!words) return LDG_OUT_OF_MEMORY;
-  fill(arg, words);
-  memcpy(t->words.head, words, sizeof t->words.head);
+  maker->fill(maker->of, words);
+  memcpy(t->words.head, words, (size_t)ldg_min(t->bytes, (int64_t)sizeof t->words.head));
   ldg_address at = 0;
   int e = make_room(s, t->bytes, s->table_most);
   if (!e) e = s->driver->memory_alloc(&at, (size_t)t->bytes);
@@ -90,18 +90,18 @@ static int fill_table(ldg_site *s, table *t, ldg_table_fill *fill, void *arg) {
   return e;
 }
 
-static int make(ldg_site *s, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, table **out) {
+static int make(ldg_site *s, const lading_id *id, const ldg_table_maker *maker, table **out) {
   table *t = ldg_alloc(sizeof *t);
   if (!t) return LADING_ERR_NOMEM;
-  *t = (table){ .id = *id, .bytes = bytes };
-  const int e = fill_table(s, t, fill, arg);
+  *t = (table){ .id = *id, .bytes = maker->bytes(maker->of) };
+  const int e = fill_table(s, t, maker);
   if (e) {
     ldg_free(t);
     return ldg_device_error(e);
   }
   ldg_lru_add(&s->tables, &t->link);
   *place_of(s, id) = t;
-  s->table_bytes += bytes;
+  s->table_bytes += t->bytes;
   *out = t;
   return LADING_OK;
 }
@@ -114,27 +114,27 @@ static void note_request(ldg_lane *l, table *t) {
   l->tables = true;
 }
 
-static int find_or_make(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, table **out) {
+static int find_or_make(ldg_lane *l, const lading_id *id, const ldg_table_maker *maker, table **out) {
   const bool recorded = ldg_lane_recorded(l);
   int e = LADING_OK;
   *out = *place_of(l->site, id);
   if (*out) ldg_lru_use(&l->site->tables, &(*out)->link);
   else {
     const int mode = ldg_driver_relax(l->site->driver);
-    e = recorded ? LADING_ERR_DEVICE : make(l->site, id, bytes, fill, arg, out);
+    e = recorded ? LADING_ERR_DEVICE : make(l->site, id, maker, out);
     ldg_driver_restore(l->site->driver, mode);
   }
   if (!e) (*out)->kept |= recorded, note_request(l, *out);
   return e;
 }
 
-int ldg_device_table(ldg_lane *l, const lading_id *id, int64_t bytes, ldg_table_fill *fill, void *arg, ldg_table_words *out) {
+int ldg_device_table(ldg_lane *l, const lading_id *id, const ldg_table_maker *maker, ldg_table_words *out) {
   ldg_site *s = l->site;
   table *t;
   int e = ldg_device_error(ldg_site_enter(s));
   if (e) return e;
   pthread_mutex_lock(&s->lock);
-  e = find_or_make(l, id, bytes, fill, arg, &t);
+  e = find_or_make(l, id, maker, &t);
   if (!e) *out = t->words;
   pthread_mutex_unlock(&s->lock);
   ldg_site_leave(s);

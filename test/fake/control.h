@@ -2,6 +2,7 @@
  * LDG_FAKE holds such lines, too, separated by semicolons, for programs that cannot call.
  *
  *   reset                   counts are 0, nothing fails on demand any more
+ *   ran KERNEL              how often that kernel ran, ever; -1: there is none
  *   count [NAME]            calls of cuNAME... since then; of all of them without a name
  *   fail NAME N E           the N-th call of NAME from now returns error E and does nothing; NAME any: of all calls,
  *                           but those that pop a context, since nobody could do anything about it

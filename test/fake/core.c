@@ -130,6 +130,7 @@ static int64_t control(const char *line) {
   if (sscanf(line, " %31s", verb) != 1) return 0;
   if (!strcmp(verb, "reset")) return reset();
   if (!strcmp(verb, "count")) return sscanf(line, " %*s %63s", name), count(name);
+  if (!strcmp(verb, "ran")) return sscanf(line, " %*s %63s", name), fake_kernel_ran(name);
   if (!strcmp(verb, "fail")) return sscanf(line, " %*s %63s %lld %lld", name, &n, &e) == 3 ? fail(name, n, (int)e) : -1;
   if (!strcmp(verb, "faults")) return faults;
   if (!strcmp(verb, "forgive")) return faults = 0;

@@ -212,7 +212,8 @@ int fake_record(fake_graph *g, fake_command *c);
 int fake_launch_command(const void *fn, const unsigned dims[6], unsigned shared, void **params, void **extra, fake_command *out); /* E_OK or why not */
 int fake_kernel_run(const fake_launch *l);
 int fake_lanes_run(const fake_launch *l, void (*body)(const void *));
-struct fake_kernel { const char *name; size_t args_size; void (*body)(const void *); };
+struct fake_kernel { const char *name; size_t args_size; void (*body)(const void *); int64_t ran; };
+int64_t fake_kernel_ran(const char *name); /* so often; -1: no such kernel */
 int fake_copy_run(const fake_copy *c);
 
 #endif

@@ -13,7 +13,7 @@ static int kernels_n;
 
 void ldg_fake_register(const char *name, size_t args_size, ldg_fake_body *body) {
   if (kernels_n == KERNELS) fake_fault(E_OK, "no room for kernel %s", name);
-  else kernels[kernels_n++] = (fake_kernel){ name, args_size, body };
+  else kernels[kernels_n++] = (fake_kernel){ name, args_size, body, 0 };
 }
 
 typedef struct module module;
@@ -43,7 +43,7 @@ FAKE(cuModuleUnload, hipModuleUnload, CURRENT, (void *handle), (handle)) {
   return err;
 }
 
-static const fake_kernel *kernel_named(const char *name) {
+static fake_kernel *kernel_named(const char *name) {
   for (int i = 0; i < kernels_n; i++)
     if (!strcmp(kernels[i].name, name)) return &kernels[i];
   return NULL;
@@ -102,7 +102,13 @@ FAKE(cuLaunchKernel, hipModuleLaunchKernel, CURRENT,
   return fake_push(s, c);
 }
 
+int64_t fake_kernel_ran(const char *name) {
+  const fake_kernel *k = kernel_named(name);
+  return k ? k->ran : -1;
+}
+
 int fake_kernel_run(const fake_launch *l) {
+  kernel_named(l->kernel->name)->ran++;
   if (fake_set.kernel_fail_in && --fake_set.kernel_fail_in == 0) return fake_set.kernel_fail_with;
   return fake_lanes_run(l, l->kernel->body);
 }
