@@ -188,7 +188,7 @@ static sample *long_list(rng *r) {
 START_TEST(long_lists) {
   rng r = rng_of(27);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 3 : 14); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 2 : TEST_ASAN ? 6 : 14); i++) {
     sample *s = long_list(&r);
     check_sample(s, rng_in(&r, 1, 2), i % 4, 0, 2, &r);
     sample_free(s);

@@ -151,7 +151,7 @@ static int make_or_wait(ldg_site *s, long ns, ldg_pinned **out) {
 int ldg_device_borrow(ldg_lane *l, ldg_chunk *out, bool *idle) {
   ldg_site *s = l->site;
   ldg_pinned *p = NULL;
-  bool now;
+  bool now = false; /* it may fail before it knows */
   int e = look_at(l, &now);
   if (idle) *idle = now;
   for (long ns = WAIT_LEAST; !e && !p; ns = ldg_min(2 * ns, WAIT_MOST)) {

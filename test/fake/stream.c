@@ -182,9 +182,14 @@ int fake_until(const fake_mark *m) {
   return E_OK;
 }
 
+typedef struct event { fake_object object; fake_mark *mark; fake_graph *capture; fake_stream *from; bool untimed; } event; /* from: that was captured */
+
 static void drop_all(fake_kind kind, const fake_context *c) {
   for (fake_object *o = NULL; (o = fake_find(kind, o));)
-    if (o->context == c) fake_drop(o), o = NULL;
+    if (o->context == c) {
+      if (kind == AN_EVENT) fake_mark_drop(((event *)(void *)o)->mark);
+      fake_drop(o), o = NULL;
+    }
 }
 
 void fake_streams_reset(fake_context *c) {
@@ -293,7 +298,6 @@ FAKE(cuLaunchHostFunc, hipLaunchHostFunc, CURRENT, (void *handle, void (*fn)(voi
 
 /* ---- the calls: events ---- */
 
-typedef struct event { fake_object object; fake_mark *mark; fake_graph *capture; fake_stream *from; bool untimed; } event; /* from: that was captured */
 
 static event *event_of(void *handle, int *err) {
   if (fake_is(handle, AN_EVENT)) return handle;
