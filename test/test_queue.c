@@ -109,7 +109,7 @@ START_TEST(contiguous_is_one_command) {
 END_TEST
 
 /* One layout in two spellings, too long for one normal form: a list, and a join of two. They share a table, which is of whichever came first. */
-enum { PLACES = 70000 };
+enum { PLACES = 70000, TAKEN = 8192 /* bytes that are packed */ };
 static lading_type *long_list(bool joined) {
   static int64_t at[PLACES];
   lading_type *t, *half[2];
@@ -129,21 +129,21 @@ static lading_type *long_list(bool joined) {
 static void check_spellings(bool joined_first) {
   v = devices_open();
   lading_type *t[2] = { long_list(joined_first), long_list(!joined_first) };
-  area mem = area_new(&v, LADING_MEM_DEVICE, PLACES * 24), packed = area_new(&v, LADING_MEM_DEVICE, PLACES * 8);
-  char *const want = malloc(PLACES * 8);
+  area mem = area_new(&v, LADING_MEM_DEVICE, PLACES * 24), packed = area_new(&v, LADING_MEM_DEVICE, TAKEN);
+  char want[TAKEN];
   area_fill(&mem, 1), area_fill(&packed, 2);
-  OK(lading_pack(t[0], 1, mem.copy, want, 0, PLACES * 8));
+  OK(lading_pack(t[0], 1, mem.copy, want, 0, TAKEN));
   for (int i = 0; i < 2; i++) {
-    const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t[i], .src_count = 1, .src = mem.at, .dst = packed.at, .hi = PLACES * 8,
+    const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t[i], .src_count = 1, .src = mem.at, .dst = packed.at, .hi = TAKEN,
                             .src_mem = { LADING_MEM_DEVICE, 0 }, .dst_mem = { LADING_MEM_DEVICE, 0 } };
     OK(lading_enqueue(v.q, &w, NULL));
     OK(lading_queue_sync(v.q));
     area_pull(&packed);
-    for (int64_t k = 0; k < PLACES * 8; k++) ck_assert_msg(want[k] == packed.copy[k], "byte %lld of spelling %d, %s first", (long long)k, i, joined_first ? "joined" : "listed");
+    for (int64_t k = 0; k < TAKEN; k++) ck_assert_msg(want[k] == packed.copy[k], "byte %lld of spelling %d, %s first", (long long)k, i, joined_first ? "joined" : "listed");
     area_fill(&packed, 2);
   }
   for (int i = 0; i < 2; i++) lading_type_free(t[i]);
-  free(want), area_free(&mem), area_free(&packed);
+  area_free(&mem), area_free(&packed);
   devices_close(&v);
 }
 
