@@ -123,7 +123,7 @@ static void check_sample(const sample *s, int64_t count, bool device, int64_t sm
 START_TEST(every_range) {
   rng r = rng_of(21);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 20 : 150); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 20 : TEST_ASAN ? 60 : 150); i++) {
     sample *s = random_type(&r, i % 5, 9);
     check_sample(s, rng_in(&r, 1, 2), true, 18, 0, &r);
     sample_free(s);
@@ -136,7 +136,7 @@ END_TEST
 START_TEST(random_ranges) {
   rng r = rng_of(22);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 50 : 600); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 50 : TEST_ASAN ? 250 : 600); i++) {
     sample *s = random_type(&r, i % 6, 650);
     check_sample(s, rng_in(&r, 0, 3), i % 2, 3, 3, &r);
     sample_free(s);
@@ -158,7 +158,7 @@ static sample *large_nest(rng *r) {
 START_TEST(large_nests) {
   rng r = rng_of(23);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 4 : 30); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 4 : TEST_ASAN ? 12 : 30); i++) {
     sample *s = large_nest(&r);
     check_sample(s, rng_in(&r, 1, 2), true, 0, 3, &r);
     sample_free(s);
