@@ -209,7 +209,7 @@ static void check_copy(const sample *a, const sample *b, rng *r) {
 START_TEST(copies) {
   rng r = rng_of(24);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 50 : 500); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 50 : TEST_ASAN ? 200 : 500); i++) {
     sample *a = i % 3 ? random_type(&r, i % 5, 300) : random_nest(&r, 4, 600), *b = i % 3 == 1 ? random_type(&r, i % 4, 300) : random_nest(&r, 4, 600);
     check_copy(a, b, &r);
     sample_free(a), sample_free(b);
@@ -360,13 +360,13 @@ START_TEST(every_op) {
   rng r = rng_of(26);
   v = devices_open();
   for (int e = 0; e < LADING_ELEM_MAX; e++)
-    for (int i = 0; i < (TEST_TSAN ? 1 : 6); i++) {
+    for (int i = 0; i < (TEST_TSAN ? 1 : TEST_ASAN ? 3 : 6); i++) {
       random_kinds = 1u << e;
       sample *s = i % 2 ? random_type(&r, 3, 300) : random_nest(&r, 3, 600);
       check_ops(s, rng_in(&r, 1, 3), random_kinds, &r);
       sample_free(s);
     }
-  for (int i = 0; i < (TEST_TSAN ? 4 : 40); i++) { /* elements of several kinds */
+  for (int i = 0; i < (TEST_TSAN ? 4 : TEST_ASAN ? 16 : 40); i++) { /* elements of several kinds */
     random_kinds = 1u << LADING_INT16 | 1u << LADING_DOUBLE | 1u << LADING_FLOAT16 | 1u << LADING_UINT8;
     sample *s = random_type(&r, 4, 300);
     check_ops(s, rng_in(&r, 1, 3), random_kinds, &r);
