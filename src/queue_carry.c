@@ -293,11 +293,18 @@ static int ask(const ldg_device *dev, const ldg_lane *lane, ldg_work *w, int i) 
 
 /* ---- all ---- */
 
+/* Items that mesh count as if they coincided until it is looked at. */
+static bool are_apart(const ldg_side *s) {
+  ldg_rep items;
+  ldg_rep_stats st;
+  return s->count > 1 && ldg_rep_repeat_in(&items, s->count, s->extent, s->rep) == LADING_OK && ldg_rep_stats_of(&items, &st) == LADING_OK && !st.overlaps;
+}
+
 static int reduce_here(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   bool coincides;
   const int e = ldg_queue_coincides(w, &coincides);
   if (e) return e;
-  return coincides ? LADING_ERR_UNSUPPORTED : by_chunks(dev, lane, w, reduced_here, 2);
+  return coincides && !are_apart(&w->side[LDG_DST]) ? LADING_ERR_UNSUPPORTED : by_chunks(dev, lane, w, reduced_here, 2);
 }
 
 int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *work) {
