@@ -136,7 +136,7 @@ END_TEST
 START_TEST(random_ranges) {
   rng r = rng_of(22);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 50 : TEST_ASAN ? 250 : 600); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 50 : TEST_ASAN ? 120 : 600); i++) {
     sample *s = random_type(&r, i % 6, 650);
     check_sample(s, rng_in(&r, 0, 3), i % 2, 3, 3, &r);
     sample_free(s);
@@ -209,7 +209,7 @@ static void check_copy(const sample *a, const sample *b, rng *r) {
 START_TEST(copies) {
   rng r = rng_of(24);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 50 : TEST_ASAN ? 200 : 500); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 50 : TEST_ASAN ? 100 : 500); i++) {
     sample *a = i % 3 ? random_type(&r, i % 5, 300) : random_nest(&r, 4, 600), *b = i % 3 == 1 ? random_type(&r, i % 4, 300) : random_nest(&r, 4, 600);
     check_copy(a, b, &r);
     sample_free(a), sample_free(b);
