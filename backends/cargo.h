@@ -42,8 +42,8 @@ typedef struct ldg_image_node {
 } ldg_image_node;
 #define LDG_IMAGE_NODE_WORDS ((int64_t)(sizeof(ldg_image_node) / 8))
 
-/* Items `extent` bytes apart, of item.n packed bytes each, all 0 where there is one; image NULL: the side is its stream. The root is here, too: a load of
- * it from memory that nobody has read for a while takes as long as a third of a launch. */
+/* Items `extent` bytes apart, of item.n packed bytes each, all 0 where there is one; image NULL: the side is its stream. The root is here, too, so
+ * that the way down begins without a load. */
 typedef struct ldg_cargo_side { const int64_t *image; int64_t words; ldg_divisor item; int64_t extent; ldg_image_node root; } ldg_cargo_side;
 #define LDG_IMAGE_NEAR 512 /* words of both images, up to which a block of threads has a copy of its own */
 /* Unit 0 is at stream byte `from`. */

@@ -107,7 +107,7 @@ LDG_DEVICE ldg_images ldg_dev_images(const ldg_cargo *c) {
   return i;
 }
 
-/* Small ones are read once, by all: every step down a tree waits for a word, in memory twenty times as long. */
+/* Small ones are read once, by all: every step down a tree waits for a word, and in memory far longer. */
 LDG_DEVICE ldg_images ldg_dev_near_images(const ldg_cargo *c, int64_t *to) {
   ldg_images i = ldg_dev_images(c);
   const int64_t words = i.of[0] ? c->as.trees.side[0].words : 0, all = words + (i.of[1] ? c->as.trees.side[1].words : 0);

@@ -90,7 +90,7 @@ static bool is_near(const ldg_cargo *c) {
 }
 
 /* What lies close together is read by threads that are all at work only where each of them reads more than one narrow word: of 64 MiB in words of 4 bytes, 8
- * bytes apart, 63 us by one and 50 by four. All else gains nothing by it, and blocks far apart lose up to a tenth (an H200; ../bench/README.md). */
+ * bytes apart, 63 us by one and 50 by four. All else gains 5 % at most, and blocks far apart lose up to a tenth (an H200; ../bench/README.md). */
 enum { AT_ONCE = 1 << 18 /* threads */, NEAR = 64 /* bytes */, NARROW = 8 };
 static bool is_close(int64_t block, int64_t stride) { return block >= NEAR || (stride <= 2 * block && stride >= -2 * block); }
 static int32_t tile_of(const ldg_cargo *c, const ldg_nest *n) {
@@ -242,7 +242,7 @@ static bool is_list(const ldg_side *s, const ldg_side *beside) {
 
 /* With the list as the outermost loop, whose places are in memory. False: it is no nest, or no narrow one. */
 static bool list_nest(const ldg_rep *r, ldg_nest *n) {
-  if (!ldg_nest_of(r->child, n) || n->nd == LDG_DIMS || r->size >= INT32_MAX / 2) return false;
+  if (r->n < 2 || !ldg_nest_of(r->child, n) || n->nd == LDG_DIMS || r->size >= INT32_MAX / 2) return false; /* a loop that runs once has no digit */
   for (int k = 0; k < n->nd; k++)
     if (n->dim[k].src > INT32_MAX / 2 / n->dim[k].n || n->dim[k].src < -INT32_MAX / 2 / n->dim[k].n) return false;
   n->dim[n->nd++] = (ldg_dim){ r->n, 0, r->child->size };
@@ -338,7 +338,7 @@ enum { RUN_MOST = 1 << 16 /* words */ };
 static bool is_small_run(const shipment *s, const ldg_side *a, const ldg_side *b) {
   const ldg_work *w = s->work;
   const int64_t bytes = w->hi - w->lo, word = word_of((uint64_t)bytes | bits_of(run_at(a, w->lo)) | bits_of(run_at(b, w->lo)), LDG_WORD_MAX);
-    const lading_mem *m = w->mem;
+  const lading_mem *m = w->mem;
   return m[LDG_SRC].kind == LADING_MEM_DEVICE && m[LDG_DST].kind == LADING_MEM_DEVICE && m[LDG_SRC].device == m[LDG_DST].device && bytes / word <= RUN_MOST &&
          s->dev->small_moves(s->lane, m[LDG_SRC].device);
 }

@@ -38,7 +38,7 @@ static int launch_several(ldg_lane *l, int kernel, const ldg_cargo *cargo, int n
 }
 
 int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered) {
-  const int form = cargo->op == LADING_REPLACE ? cargo->form : LDG_FORMS;
+  const int form = cargo->op == LADING_REPLACE ? cargo->form : LDG_KERNEL_REDUCE;
   return n == 1 && !ordered ? launch_one(l, LDG_KERNEL_ONE + form, cargo, ldg_cargo_tiles(cargo)) : launch_several(l, form, cargo, n, ordered);
 }
 
