@@ -116,7 +116,7 @@ struct ldg_device {
   int (*table)(ldg_lane *l, const lading_id *id, const ldg_table_maker *maker, ldg_table_words *out);
   /* The next three are ERR_UNSUPPORTED while the lane's stream is recorded into a graph */
   int (*call)(ldg_lane *l, void (*fn)(void *arg), void *arg);               /* on a thread of the driver's, which fn may not call */
-  /* Waits while all are lent. *idle, unless NULL: nothing was under way that work of the lane would come behind; never told of streams that others hold up */
+  /* Waits while all are lent. *idle: nothing was under way that work of the lane would come behind; never told of streams that others hold up */
   int (*borrow)(ldg_lane *l, ldg_chunk *out, bool *idle);
   int (*give_back_later)(ldg_lane *l, ldg_chunk chunk);                     /* when all that was given to the lane so far is done; on an error it is still lent */
   void (*give_back)(ldg_chunk chunk);                                       /* now; also from call() */

@@ -120,8 +120,7 @@ static ldg_work packed_at(const ldg_work *w, int side, const char *at) {
 static ldg_work moved(ldg_work w) { return w.reduction = (ldg_reduction){ .op = LADING_REPLACE }, w; }
 
 /* The source, which the device does not reach, into a chunk. A call of the driver costs 10 us and more, where small works take 6 by hand, so the host
- * does it at once where the lane was idle when the work began: all that might write the source before is done. What is under way since then is of this
- * work, and writes chunks and the destination, in which the source has no byte; the queue is locked, so that nothing else of it came in between. */
+ * does it at once where the lane is idle: all that might write the source before is done, and the queue is locked, so that nothing else of it comes in between. */
 static int bring_from_host(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, bool idle) {
   if (!idle) return call(dev, lane, w, no_chunk);
   ldg_queue_run(w);
@@ -178,7 +177,7 @@ static int by_chunks(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, t
   bool idle;
   for (int64_t lo = w->lo; !e && lo < w->hi;) {
     ldg_chunk c;
-    e = dev->borrow(lane, &c, lo == w->lo ? &idle : NULL);
+    e = dev->borrow(lane, &c, &idle);
     if (e) break;
     const ldg_work part = part_of(w, lo, c.bytes / parts / 16 * 16);
     e = go(dev, lane, &part, c, idle && is_short(w));

@@ -111,7 +111,9 @@ int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *wha
 /* Not now, since somebody records a stream: that says nothing of the device. */
 static bool is_capture(int e) { return e >= LDG_CAPTURE_FIRST && e <= LDG_CAPTURE_LAST; }
 
+/* A stream that the default one holds up says that it is done as long as nothing is in it: nobody may rely on that. */
 int ldg_device_look(ldg_lane *l, bool *recorded, bool *idle) {
+  if (idle) *idle = false;
   int e = idle && !ldg_site_alive(l->site) ? LDG_NO_CONTEXT : ldg_site_enter(l->site);
   if (e) return ldg_device_error(e);
   const bool yes = ldg_lane_recorded(l); /* then nobody may ask more */
@@ -120,7 +122,7 @@ int ldg_device_look(ldg_lane *l, bool *recorded, bool *idle) {
     const int mode = ldg_driver_relax(l->site->driver);
     e = yes ? LDG_NOT_READY : l->site->driver->stream_query(l->stream);
     ldg_driver_restore(l->site->driver, mode);
-    *idle = l->beside && e == 0; /* see look_at in memory.c */
+    *idle = l->beside && e == 0;
   }
   ldg_site_leave(l->site);
   return ldg_device_error(e == LDG_NOT_READY || is_capture(e) ? 0 : e);

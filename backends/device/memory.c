@@ -63,18 +63,11 @@ static int make_chunk(ldg_pinned *p) {
   return ldg_device_error(e);
 }
 
-/* ERR_DEVICE when nothing more will come, since the device has failed; ERR_UNSUPPORTED while the stream is recorded. A stream that the default one
- * holds up says that it is done as long as nothing is in it: nobody may rely on that. */
+/* ERR_DEVICE when nothing more will come, since the device has failed; ERR_UNSUPPORTED while the stream is recorded. */
 static int look_at(ldg_lane *l, bool *idle) {
-  int e = ldg_site_enter(l->site);
-  if (e) return ldg_device_error(e);
-  const bool recorded = ldg_lane_recorded(l);
-  const int mode = ldg_driver_relax(l->site->driver);
-  e = recorded ? 0 : l->site->driver->stream_query(l->stream);
-  ldg_driver_restore(l->site->driver, mode);
-  ldg_site_leave(l->site);
-  *idle = l->beside && e == 0;
-  return recorded ? LADING_ERR_UNSUPPORTED : ldg_device_error(e == LDG_NOT_READY ? 0 : e);
+  bool recorded = false;
+  const int e = ldg_device_look(l, &recorded, idle);
+  return e ? e : recorded ? LADING_ERR_UNSUPPORTED : LADING_OK;
 }
 
 static ldg_pinned *take_free(ldg_site *s) {
@@ -151,14 +144,12 @@ static int make_or_wait(ldg_site *s, long ns, ldg_pinned **out) {
 int ldg_device_borrow(ldg_lane *l, ldg_chunk *out, bool *idle) {
   ldg_site *s = l->site;
   ldg_pinned *p = NULL;
-  bool now = false; /* it may fail before it knows */
-  int e = look_at(l, &now);
-  if (idle) *idle = now;
+  int e = look_at(l, idle);
   for (long ns = WAIT_LEAST; !e && !p; ns = ldg_min(2 * ns, WAIT_MOST)) {
     p = take_free(s);
     if (!p) e = take_passed(s, &p);
     if (!e && !p) e = make_or_wait(s, ns, &p);
-    if (!e && !p) e = look_at(l, &now);
+    if (!e && !p) e = look_at(l, idle);
   }
   if (!e) *out = (ldg_chunk){ p->at, LDG_CHUNK_BYTES, p };
   return e;
