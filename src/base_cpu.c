@@ -107,6 +107,8 @@ static void tidy(char *s) {
   *to = 0;
 }
 
+uint64_t ldg_cpu_clock(void) { return ldg_cpu_ticks(); }
+
 void ldg_cpu_fingerprint(char line[LDG_CPU_LINE]) {
   char name[64];
   processor(name);

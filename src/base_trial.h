@@ -47,7 +47,7 @@ static inline int ldg_trial_best(const ldg_trial *t, int64_t n) { return atomic_
 static inline bool ldg_trial_may(const ldg_trial *t, int64_t n) { return n >= t->few; }
 
 /* A call of n iterations that may be timed: is it to be? If so it takes the way that start says, notes in `since` when it begins, by
- * ldg_cpu_ticks, and says to stop when it is done. Of what it calls only first calls are timed; then it does not count. */
+ * ldg_cpu_clock, and says to stop when it is done. Of what it calls only first calls are timed; then it does not count. */
 typedef struct ldg_lap {
   uint64_t since;
   const ldg_trial *trial;

@@ -63,10 +63,10 @@ INLINE int run_kernel(const hot *h, ldg_kernel *k, const char *src, char *dst, i
 static __attribute__((noinline)) int run_timed(const ldg_job *j, hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
   ldg_lap lap;
   const int which = ldg_trial_start(&h->trial, n, &lap);
-  lap.since = ldg_cpu_ticks();
+  lap.since = ldg_cpu_clock();
   if (which) run_kernel(h, k, src, dst, i0, n);
   else h->below(j, src, dst, i0, n);
-  ldg_trial_stop(&lap, n, ldg_cpu_ticks());
+  ldg_trial_stop(&lap, n, ldg_cpu_clock());
   return LADING_OK;
 }
 

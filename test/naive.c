@@ -200,12 +200,15 @@ static void find_runs(stream *s) {
 }
 
 static void find_facts(stream *s) {
-  s->monotonic = true;
-  for (int64_t i = 0; i < s->n; i++) {
-    s->lo = i == 0 || s->at[i] < s->lo ? s->at[i] : s->lo;
-    s->hi = i == 0 || s->at[i] >= s->hi ? s->at[i] + 1 : s->hi;
-    s->monotonic &= i == 0 || s->at[i] >= s->at[i - 1];
+  const int64_t *at = s->at, n = s->n;
+  int64_t lo = n ? at[0] : 0, hi = n ? at[0] + 1 : 0;
+  bool monotonic = true;
+  for (int64_t i = 1; i < n; i++) {
+    lo = at[i] < lo ? at[i] : lo;
+    hi = at[i] >= hi ? at[i] + 1 : hi;
+    monotonic &= at[i] >= at[i - 1];
   }
+  s->lo = lo, s->hi = hi, s->monotonic = monotonic;
   unsigned char *seen = calloc(1, (size_t)(s->hi - s->lo) + 1);
   for (int64_t i = 0; i < s->n; i++) {
     s->overlaps |= seen[s->at[i] - s->lo];

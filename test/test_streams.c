@@ -101,10 +101,10 @@ START_TEST(calls_find_out) {
 END_TEST
 
 /* What calls of fewer bytes found out says nothing: the first one of so many goes the likely way again. */
-static int count_slowly(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) {
-  for (const uint64_t since = ldg_cpu_ticks(); ldg_cpu_ticks() - since < 20000;) ;
-  return count_near(j, s, d, i0, n);
-}
+static uint64_t now = 1;
+uint64_t __wrap_ldg_cpu_clock(void);
+uint64_t __wrap_ldg_cpu_clock(void) { return now; }
+static int count_slowly(const ldg_job *j, const char *s, char *d, int64_t i0, int64_t n) { return now += 20000, count_near(j, s, d, i0, n); }
 START_TEST(sizes_apart) {
   ldg_model m = streaming();
   m.number[LDG_MODEL_STREAM] = 1000 * STREAM;

@@ -15,9 +15,9 @@ ldg_run *ldg_trial_way(const ldg_job *j, int k) { return ways_of(j)->run[k]; }
 static __attribute__((noinline)) int run_timed(const ldg_job *j, ways *a, const char *src, char *dst, int64_t i0, int64_t n) {
   ldg_lap lap;
   ldg_run *const way = a->run[ldg_trial_start(&a->trial, n, &lap)];
-  lap.since = ldg_cpu_ticks();
+  lap.since = ldg_cpu_clock();
   way(j, src, dst, i0, n);
-  ldg_trial_stop(&lap, n, ldg_cpu_ticks());
+  ldg_trial_stop(&lap, n, ldg_cpu_clock());
   return LADING_OK;
 }
 
