@@ -12,7 +12,7 @@ usage() {
   cat <<'END'
 usage: ./bootstrap.sh COMMAND
   bench          build, check lbench's strategies on every problem, time the DDTBench suite
-  test           every test: release, sanitizers, clang, a short fuzz, install; ends with "N passed, N failed"
+  test           every test: release, install, sanitizers by gcc and by clang, a short fuzz; ends with "N passed, N failed"
   test --quick   the release build and its tests only
   build          build the libraries, lbench and the examples into build/
   clean          remove build/ and build-*/
@@ -184,15 +184,15 @@ build_and_test() {
 fuzz_seconds() { if [ "$1" = wire ]; then echo 60; else echo 30; fi; }
 
 fuzz_one() { # fuzz_one NAME
-  mkdir -p "build-fuzz/corpus/$1"
-  (cd build-fuzz && "test/fuzz_$1" -max_total_time="$(fuzz_seconds "$1")" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-    "corpus/$1" "../test/corpus/$1") > "build-fuzz/$1.log" 2>&1 || { tail -n 40 "build-fuzz/$1.log"; return 1; }
-  grep -E 'number_of_executed_units|new_units_added' "build-fuzz/$1.log" || true
+  mkdir -p "build-clang/corpus/$1"
+  (cd build-clang && "test/fuzz_$1" -max_total_time="$(fuzz_seconds "$1")" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    "corpus/$1" "../test/corpus/$1") > "build-clang/$1.log" 2>&1 || { tail -n 40 "build-clang/$1.log"; return 1; }
+  grep -E 'number_of_executed_units|new_units_added' "build-clang/$1.log" || true
 }
 
 fuzz() { # all at once: each is one thread, and there are as few of them as cores
   started=
-  for program in build-fuzz/test/fuzz_*; do
+  for program in build-clang/test/fuzz_*; do
     if [ ! -f "$program" ] || [ ! -x "$program" ]; then continue; fi
     fuzz_one "${program##*/fuzz_}" & started="$started $!"
   done
@@ -200,6 +200,23 @@ fuzz() { # all at once: each is one thread, and there are as few of them as core
   bad=0
   for one in $started; do wait "$one" || bad=1; done
   return $bad
+}
+
+# The address and undefined sanitizers by clang, which has the fuzzers, and warns of what gcc does not; by gcc where there is none.
+# More options are arguments.
+test_addresses() {
+  set -- "$@" -Dchecks=full -Db_sanitize=address,undefined -Db_lundef=false
+  if need clang; then
+    mkdir -p build-clang-include # clang does not look where gcc may have this header
+    ln -sf "$($CC -print-file-name=include)/libgccjit.h" build-clang-include/
+    export C_INCLUDE_PATH="$PWD/build-clang-include"
+    CC=clang CXX=clang++
+    build_and_test "clang, address and undefined sanitizer" build-clang "$* -Dfuzz=true" "--suite unit --suite examples --suite bench -t 4"
+    step "fuzz" fuzz
+  else
+    say "skipped: clang's warnings and the fuzzers, no clang with libFuzzer to be had here"
+    build_and_test "address and undefined sanitizer" build-asan "$*" "--suite unit --suite examples --suite bench -t 4"
+  fi
 }
 
 test_all() {
@@ -210,26 +227,14 @@ test_all() {
   need_devices
   build_and_test release build "--buildtype=release -Dwerror=true -Dtests=true -Dyaksa=true" ""
   if [ "${1:-}" != --quick ]; then
-    # names and lines are what a report needs: all of -g takes half as long again to compile
-    san_build="--buildtype=plain -Doptimization=1 -Dc_args=-g1"
-    san_levels=  # instrumented kernels take a minute a level to compile: one is enough there, the release build runs them all
-    [ "$(uname -m)" != x86_64 ] || san_levels=-Dlevels=base
+    # -g1, names and lines, is what a report needs: all of -g takes half as long again to compile. Kernels for devices are the release build's, and
+    # instrumented ones take a minute a level to compile: one is enough there, the release build runs them all.
+    instrumented="--buildtype=plain -Doptimization=1 -Dwerror=true -Dtests=true -Dyaksa=true -Dcuda=fake -Dhip=fake -Dc_args=-g1"
+    [ "$(uname -m)" != x86_64 ] || instrumented="$instrumented -Dlevels=base"
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
-    build_and_test "address and undefined sanitizer" build-asan \
-      "$san_build -Dwerror=true -Dtests=true -Dyaksa=true -Dchecks=full $san_levels -Db_sanitize=address,undefined -Db_lundef=false" \
-      "--suite unit --suite examples --suite bench -t 4"
-    build_and_test "thread sanitizer" build-tsan \
-      "$san_build -Dwerror=true -Dtests=true -Dyaksa=true -Dbench=false -Dexamples=false $san_levels -Db_sanitize=thread -Db_lundef=false" \
+    build_and_test "thread sanitizer" build-tsan "$instrumented -Dbench=false -Dexamples=false -Db_sanitize=thread -Db_lundef=false" \
       "--suite threads -t 4"
-    if need clang; then
-      before=$failed
-      # shellcheck disable=SC2086 # a list of words
-      step "clang build" env CC=clang CXX=clang++ ./bootstrap.sh configured build-fuzz $san_build -Dwerror=true -Dtests=true \
-        -Dfuzz=true -Dchecks=full "$san_levels" -Db_sanitize=address,undefined -Db_lundef=false
-      [ "$failed" != "$before" ] || step "fuzz" fuzz
-    else
-      say "skipped: the clang build and the fuzzers, no clang with libFuzzer to be had here"
-    fi
+    test_addresses "$instrumented"
   fi
   printf '%d passed, %d failed\n' "$passed" "$failed"
   [ "$failed" = 0 ]
@@ -248,7 +253,6 @@ case ${1:---help} in
   bench) bench ;;
   test) test_all "${2:-}" ;;
   build) need_build && build build --buildtype=release && say "built: build/liblading.so build/liblading.a build/bench/lbench" ;;
-  configured) shift; build "$@" ;; # for test: the same steps with another compiler
   clean) rm -rf build build-* ;;
   -h | --help | help) usage ;;
   *) usage >&2; exit 2 ;;

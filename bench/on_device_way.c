@@ -100,7 +100,7 @@ static int by_hand(const device_run *r, char *mem, char *packed) {
   const hand *h = r->p->hand;
   const int32_t *lists = r->lists;
   int err = 0;
-  for (int i = 0; !err && i < h->n; lists += list_words(&h->part[i++])) err = hand_part_launch(r, &h->part[i], lists, mem, packed);
+  for (int i = 0; !err && i < h->n; lists = lists ? lists + list_words(&h->part[i]) : NULL, i++) err = hand_part_launch(r, &h->part[i], lists, mem, packed);
   return err;
 }
 

@@ -120,6 +120,18 @@ typedef struct lines { int down[2], up[2]; } lines;
 static void send_to(int fd, const void *p, size_t n) { ck_assert_int_eq(write(fd, p, n), (int64_t)n); }
 static void receive(int fd, void *p, size_t n) { ck_assert_int_eq(read(fd, p, n), (int64_t)n); }
 
+/* A process at the other ends, which are closed here: where it is gone, reading fails. */
+static pid_t start(lines *l, void other(const lines *)) {
+  OK(pipe(l->down));
+  OK(pipe(l->up));
+  const pid_t pid = fork();
+  ck_assert(pid >= 0);
+  if (!pid) other(l);
+  OK(close(l->down[0]));
+  OK(close(l->up[1]));
+  return pid;
+}
+
 /* Opens the owner's memory twice, copies its first half over its second, and waits for a word before it lets go. */
 static void importer(const lines *l) {
   driver_ipc h;
@@ -144,11 +156,7 @@ static void importer(const lines *l) {
 
 START_TEST(two_processes) {
   lines l;
-  OK(pipe(l.down));
-  OK(pipe(l.up));
-  const pid_t pid = fork();
-  ck_assert(pid >= 0);
-  if (!pid) importer(&l);
+  const pid_t pid = start(&l, importer);
   begin("");
   char *p = device_memory(32), word, *host = pinned_memory(32);
   void *mine = NULL;
@@ -234,11 +242,7 @@ static void late_importer(const lines *l) {
 
 START_TEST(freed_by_its_owner) {
   lines l;
-  OK(pipe(l.down));
-  OK(pipe(l.up));
-  const pid_t pid = fork();
-  ck_assert(pid >= 0);
-  if (!pid) late_importer(&l);
+  const pid_t pid = start(&l, late_importer);
   begin("");
   char *p = device_memory(32), word;
   driver_ipc h;

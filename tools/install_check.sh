@@ -87,8 +87,8 @@ user() { # user KIND OPTION...: builds the program above with lading as a subpro
     ninja -C "$scratch/user/$kind"
 }
 for kind in shared static; do
-  few=  # as it comes, and as an embedder without devices may have it, with less to compile
-  [ $kind = shared ] || few="-Dlading:levels=base -Dlading:cuda=false -Dlading:hip=false"
+  few=-Dlading:levels=base # with less to compile; devices as they come, and as an embedder without them may have it
+  [ $kind = shared ] || few="$few -Dlading:cuda=false -Dlading:hip=false"
   # shellcheck disable=SC2086 # a list of words
   user $kind $few > "$scratch/log" 2>&1 || { cat "$scratch/log"; fail "the $kind subproject does not build"; }
   "$scratch/user/$kind/user"

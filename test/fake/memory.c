@@ -28,7 +28,7 @@ int64_t fake_generation;
 /* ---- the table ---- */
 
 fake_range *fake_range_first(void) { return ranges; }
-fake_range *fake_range_end(void) { return ranges + ranges_n; }
+fake_range *fake_range_end(void) { return ranges ? ranges + ranges_n : NULL; }
 
 static int64_t place_of(uintptr_t p) { /* the first range that begins after p */
   int64_t lo = 0, hi = ranges_n;
