@@ -12,12 +12,13 @@ usage() {
   cat <<'END'
 usage: ./bootstrap.sh COMMAND
   bench          build, check lbench's strategies on every problem, time the DDTBench suite
-  test           every test: release, install, sanitizers by gcc and by clang, a short fuzz; ends with "N passed, N failed"
+  test           every test: release, install, sanitizers by gcc and by clang, a short fuzz, kernels for aarch64 in an emulator; ends
+                 with "N passed, N failed"
   test --quick   the release build and its tests only
   build          build the libraries, lbench and the examples into build/
   clean          remove build/ and build-*/
 All but clean first install what is missing (compiler, Meson, Ninja, pkg-config, Python, xxHash header; for test also
-Check, clang, lld, libgccjit, shellcheck) with apt-get, dnf, zypper or pacman, as root or through sudo; for test also nvcc, with
+Check, clang, lld, libgccjit, shellcheck, a compiler and an emulator for aarch64) with apt-get, dnf, zypper or pacman, as root or through sudo; for test also nvcc, with
 pip into build-nvcc/. No GPU is needed.
 Environment: CC, CXX.
 END
@@ -50,6 +51,11 @@ probe_amdgpu() {
   command -v clang > /dev/null && echo '__attribute__((global)) void k(void) {}' |
     clang -x hip --cuda-device-only -nogpuinc -nogpulib --offload-arch=gfx90a -o /dev/null - 2> /dev/null
 }
+probe_aarch64() {
+  command -v aarch64-linux-gnu-gcc > /dev/null && [ -n "$(emulator)" ] &&
+    echo 'int main(void){return 0;}' | aarch64-linux-gnu-gcc -x c - -o /dev/null 2> /dev/null
+}
+emulator() { command -v qemu-aarch64-static || command -v qemu-aarch64 || true; }
 probe_pip() { python3 -m pip --version > /dev/null 2>&1; }
 probe_nvcc() { command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ] || [ -x build-nvcc/nvidia/cu13/bin/nvcc ]; }
 probe_shellcheck() { command -v shellcheck > /dev/null; }
@@ -69,6 +75,8 @@ packages() { # packages MANAGER THING
     dnf:sanitizers) echo libasan libubsan libtsan ;; *:sanitizers) echo gcc ;;
     apt:clang) echo clang libclang-rt-dev ;;     zypper:clang) echo clang ;; *:clang) echo clang compiler-rt ;;
     apt:amdgpu) echo clang clang-tools lld ;;    *:amdgpu) echo clang lld ;;
+    apt:aarch64) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static ;;
+    pacman:aarch64) echo aarch64-linux-gnu-gcc qemu-user-static ;;
     pacman:pip) echo python-pip ;;               *:pip) echo python3-pip ;;
     dnf:shellcheck | zypper:shellcheck) echo ShellCheck ;;
     *) echo "$2" ;;
@@ -219,6 +227,28 @@ test_addresses() {
   fi
 }
 
+# The other processors that there are kernels for, by a compiler and an emulator: lbench looks at every strategy, examples run.
+test_aarch64() {
+  need aarch64 || { say "skipped: aarch64, no compiler and emulator to be had here"; return 0; }
+  mkdir -p build-aarch64-include # a header of this machine's that is good for all
+  ln -sf "$($CC -E -x c -include xxhash.h /dev/null | sed -n 's/^# 1 "\(.*xxhash\.h\)".*/\1/p' | head -n 1)" build-aarch64-include/
+  cat > build-aarch64-include/cross.ini <<END
+[binaries]
+c = 'aarch64-linux-gnu-gcc'
+ar = 'aarch64-linux-gnu-ar'
+exe_wrapper = ['$(emulator)', '-L', '/usr/aarch64-linux-gnu']
+[built-in options]
+c_args = ['-I$PWD/build-aarch64-include']
+[host_machine]
+system = 'linux'
+cpu_family = 'aarch64'
+cpu = 'aarch64'
+endian = 'little'
+END
+  build_and_test aarch64 build-aarch64 "--cross-file build-aarch64-include/cross.ini --buildtype=release -Dwerror=true -Dtests=true -Dcuda=false -Dhip=false -Dpeers=false" \
+    "--suite emulated"
+}
+
 test_all() {
   need_build
   need cxx check sanitizers binutils || die "install by hand: a C++ compiler, check, the sanitizer libraries of the compiler, binutils"
@@ -234,6 +264,7 @@ test_all() {
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
     build_and_test "thread sanitizer" build-tsan "$instrumented -Dbench=false -Dexamples=false -Db_sanitize=thread -Db_lundef=false" \
       "--suite threads -t 4"
+    [ "$(uname -m)" = aarch64 ] || test_aarch64
     test_addresses "$instrumented"
   fi
   printf '%d passed, %d failed\n' "$passed" "$failed"

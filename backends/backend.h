@@ -130,6 +130,8 @@ struct ldg_device {
   int (*fuse)(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *what);
   /* Never waits: whether the stream is recorded into a graph, whether all was done; NULL: not asked for. ERR_DEVICE: it failed */
   int (*look)(ldg_lane *l, bool *recorded, bool *idle);
+  /* For measurements and tests: as if it was known what launches are faster by, LDG_REPLAYS_; what was before */
+  int (*replays)(ldg_lane *l, int known);
   int (*ipc_export)(const ldg_device *d, const void *at, lading_ipc *out);  /* ERR_UNSUPPORTED: no memory to be exported */
   int (*ipc_open)(const ldg_device *d, const lading_ipc *token, void **out); /* ERR_FORMAT: not of this backend */
   int (*ipc_close)(const ldg_device *d, void *at);                          /* ERR_ARG: not from ipc_open */

@@ -246,8 +246,7 @@ static void print_row(const load *l, const cost *c, const cost *host, bool csv) 
 }
 
 static int with_replays(void *arg, const ldg_device *dev, ldg_lane *lane) {
-  (void)dev;
-  return *(int *)arg = ldg_site_replays(lane, *(int *)arg), 0;
+  return *(int *)arg = dev->replays(lane, *(int *)arg), 0;
 }
 
 static int check_and_time(load *l, const way *w, cost *out) {

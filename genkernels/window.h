@@ -58,14 +58,14 @@ LDG_INLINE void ldg_put_16s(char *d, __m128i x, int64_t span) { (void)span, ldg_
 enum { LDG_WINDOW = 32 };
 typedef uint8x16x2_t ldg_wide, ldg_lookup, ldg_made;
 
-LDG_INLINE uint8x16_t ldg_16(const char *s) { return vld1q_u8((const uint8_t *)s); }
-LDG_INLINE ldg_wide ldg_load(const char *s) { return (ldg_wide){ { ldg_16(s), ldg_16(s + 16) } }; }
+LDG_INLINE uint8x16_t ldg_vector(const char *s) { return vld1q_u8((const uint8_t *)s); }
+LDG_INLINE ldg_wide ldg_load(const char *s) { return (ldg_wide){ { ldg_vector(s), ldg_vector(s + 16) } }; }
 LDG_INLINE ldg_lookup ldg_lookup_of(const unsigned char *at) {
   const uint8x16_t base = vdupq_n_u8(LDG_WINDOW_BASE);
   return (ldg_lookup){ { vsubq_u8(vld1q_u8(at), base), vsubq_u8(vld1q_u8(at + 16), base) } };
 }
 LDG_INLINE ldg_made ldg_shuffled(ldg_wide x, ldg_lookup at) { return (ldg_made){ { vqtbl2q_u8(x, at.val[0]), vqtbl2q_u8(x, at.val[1]) } }; }
-LDG_INLINE ldg_wide ldg_load_16s(const char *s, int64_t span) { return (ldg_wide){ { ldg_16(s), ldg_16(s + span - 16) } }; }
+LDG_INLINE ldg_wide ldg_load_16s(const char *s, int64_t span) { return (ldg_wide){ { ldg_vector(s), ldg_vector(s + span - 16) } }; }
 LDG_INLINE void ldg_put_16s(char *d, ldg_made x, int64_t span) {
   vst1q_u8((uint8_t *)d, x.val[0]), vst1q_u8((uint8_t *)(d + span - 16), x.val[1]);
 }

@@ -65,7 +65,12 @@ static void tame(side *s) {
   char e[32];
   for (int64_t i = 0; i < s->n; i++) {
     get_element(s, i, e);
-    if (s->kind[i] == LADING_LONG_INT) memset(e + 4, (signed char)e[3] < 0 ? 255 : 0, 4);
+    if (s->kind[i] == LADING_LONG_INT) {
+      long v;
+      memcpy(&v, e, sizeof v);
+      v = (int32_t)v;
+      memcpy(e, &v, sizeof v);
+    }
     put_element(s, i, e);
   }
 }

@@ -395,8 +395,9 @@ START_TEST(bytes_take_the_other_side) {
   ck_assert(dst[2] == 37 && dst[0] == 11 && dst[4] == 50);
   ck_assert_int_eq(lading_copy_op(three->type, 1, src, hole, 1, dst, 8, 12, LADING_SUM), LADING_ERR_ARG);
   ck_assert_int_eq(lading_copy_op(hole, 1, src, hole, 1, dst, 0, 24, LADING_SUM), LADING_ERR_UNSUPPORTED);
-  uint64_t a[6] = { 5, 0, 6, 0, 7, 0 }, b[3] = { 1, UINT32_MAX, 1 };
-  memcpy(&a[1], "\1\0\0\0", 4); /* the high half of the first number */
+  const uint64_t whole[3] = { 5 + (UINT64_C(1) << 32), 6, 7 };
+  uint64_t a[6], b[3] = { 1, UINT32_MAX, 1 };
+  for (int i = 0; i < 6; i++) memcpy(&a[i], (const char *)whole + 4 * i, 4); /* every half has eight bytes */
   sample *words = s_contiguous(3, s_elem(LADING_UINT64));
   ck_assert_int_eq(lading_copy_op(split, 1, a, words->type, 1, b, 0, 24, LADING_SUM), LADING_OK);
   ck_assert(b[0] == 6 + (UINT64_C(1) << 32) && b[1] == UINT64_C(6) + UINT32_MAX && b[2] == 8);

@@ -16,7 +16,7 @@ static void know(int known) {
   const ldg_device *dev = ldg_queue_device_of(v.backend);
   OK(dev->create(dev, 0, &lane));
   if (known != LDG_REPLAYS_SLOWER && !ldg_replays_can(lane->site->driver)) known = LDG_REPLAYS_SLOWER;
-  ldg_site_replays(lane, known);
+  dev->replays(lane, known);
   dev->destroy(lane);
 }
 

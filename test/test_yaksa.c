@@ -371,21 +371,21 @@ START_TEST(moves_of_random_types) {
 END_TEST
 
 START_TEST(absolute_addresses) {
-  static int a[4] = { 1, 2, 3, 4 };
-  static double b = 5;
-  char packed[sizeof a + sizeof b], *at = packed;
+  static struct { int a[4]; char between[8]; double b; } there = { { 1, 2, 3, 4 }, "", 5 };
+  int *const a = there.a;
+  char packed[sizeof there.a + sizeof there.b], *at = packed;
   uintptr_t actual;
   yaksa_type_t t;
   struct iovec v[2];
-  OK(yaksa_type_create_struct(2, LIST(4, 1), LIST((intptr_t)a, (intptr_t)&b), (const yaksa_type_t[]){ YAKSA_TYPE__INT, YAKSA_TYPE__DOUBLE }, NULL, &t));
+  OK(yaksa_type_create_struct(2, LIST(4, 1), LIST((intptr_t)a, (intptr_t)&there.b), (const yaksa_type_t[]){ YAKSA_TYPE__INT, YAKSA_TYPE__DOUBLE }, NULL, &t));
   OK(yaksa_pack(NULL, 1, t, 0, at, 10, &actual, NULL, YAKSA_OP__REPLACE));
   ck_assert_uint_eq(actual, 8);
   OK(yaksa_pack(NULL, 1, t, 8, at + 8, sizeof packed - 8, &actual, NULL, YAKSA_OP__REPLACE));
-  ck_assert(actual == 16 && memcmp(at, a, sizeof a) == 0 && memcmp(at + sizeof a, &b, sizeof b) == 0);
+  ck_assert(actual == 16 && memcmp(at, a, sizeof there.a) == 0 && memcmp(at + sizeof there.a, &there.b, sizeof there.b) == 0);
   OK(yaksa_unpack(at, sizeof packed, NULL, 1, t, 0, &actual, NULL, YAKSA_OP__SUM));
-  ck_assert(actual == sizeof packed && a[3] == 8 && b == 10);
+  ck_assert(actual == sizeof packed && a[3] == 8 && there.b == 10);
   OK(yaksa_iov(NULL, 1, t, 0, v, 2, &actual));
-  ck_assert(actual == 2 && v[0].iov_base == a && v[1].iov_base == &b);
+  ck_assert(actual == 2 && v[0].iov_base == a && v[1].iov_base == &there.b);
   OK(yaksa_type_free(t));
 }
 END_TEST

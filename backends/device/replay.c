@@ -88,4 +88,4 @@ void ldg_replays_close(ldg_lane *l) {
     for (int k = 0; k < LDG_REPLAY_GRIDS; k++) drop(l->site->driver, &l->replays.of[i][k]);
 }
 
-int ldg_site_replays(ldg_lane *l, int known) { return atomic_exchange(&l->site->replays, known); }
+int ldg_device_replays(ldg_lane *l, int known) { return atomic_exchange(&l->site->replays, known); }

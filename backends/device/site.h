@@ -95,7 +95,6 @@ int ldg_site_leave_lane(ldg_lane *l);            /* what its kernels still read 
 
 /* Waits for it; with the site's lock, in its context. An error of the driver. */
 int ldg_site_upload(ldg_site *s, ldg_address to, const void *from, int64_t bytes);
-int ldg_site_replays(ldg_lane *l, int known);     /* for tests and measurements: as if that was known; what was before */
 void ldg_site_tables(ldg_lane *l, int64_t most);  /* for tests: as if there was so much room for tables */
 
 /* A kernel of one cargo, or of a few by value, on so many tiles, in the lane's context. An error of the driver. */
@@ -132,6 +131,7 @@ int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out);
 void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f);
 int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *what);
 int ldg_device_look(ldg_lane *l, bool *recorded, bool *idle);
+int ldg_device_replays(ldg_lane *l, int known);
 int ldg_device_ipc_export(const ldg_device *d, const void *at, lading_ipc *out);
 int ldg_device_ipc_open(const ldg_device *d, const lading_ipc *token, void **out);
 int ldg_device_ipc_close(const ldg_device *d, void *at);
@@ -142,6 +142,6 @@ int ldg_device_ipc_close(const ldg_device *d, void *at);
   .scratch = ldg_device_scratch, .scratch_free = ldg_device_scratch_free, \
   .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back_later = ldg_device_give_back_later, \
   .give_back = ldg_device_give_back, .mark = ldg_device_mark, .watch = ldg_device_watch, .passed = ldg_device_passed, .fuse_open = ldg_device_fuse_open, .fuse_close = ldg_device_fuse_close, .fuse = ldg_device_fuse, \
-  .look = ldg_device_look, .ipc_export = ldg_device_ipc_export, .ipc_open = ldg_device_ipc_open, .ipc_close = ldg_device_ipc_close
+  .look = ldg_device_look, .replays = ldg_device_replays, .ipc_export = ldg_device_ipc_export, .ipc_open = ldg_device_ipc_open, .ipc_close = ldg_device_ipc_close
 
 #endif

@@ -214,13 +214,15 @@ LDG_INLINE void ldg_move_8(char *d, const char *s) { __builtin_memcpy(d, s, 8); 
 
 /* By the processor's own loop, where it has one. From about 1 KiB on it is the fastest to lines of the second cache, or nearly so, on Zen 5; where it is not, a trial
  * finds that out. */
+LDG_INLINE bool ldg_moved_as_string(char *d, const char *s, int64_t n) {
 #if defined(__x86_64__)
-#define LDG_STRING 1024
-LDG_INLINE void ldg_move_string(char *d, const char *s, int64_t n) { __asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory"); }
+  if (n < 1024) return false;
+  __asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
+  return true;
 #else
-#define LDG_STRING INT64_MAX
-LDG_INLINE void ldg_move_string(char *d, const char *s, int64_t n) { __builtin_memcpy(d, s, (size_t)n); }
+  return (void)d, (void)s, (void)n, false;
 #endif
+}
 
 /* A byte that is 0, and that will be in the first cache; if there is such a place not where in its page stores to d, d + stride and so on,
  * b bytes each, are in theirs: a load waits for stores that might be to its place (64 bytes, 512 apart, late: 20 us a column, or 43 where they were). */

@@ -82,6 +82,11 @@ static void noise(char *p, char *end) {
   for (; p < end; p++) *p = (char)(draw() >> 16 & 0xBF);
 }
 
+static void put_number(char *to, uint64_t bits, int64_t size) {
+  const uint32_t few = (uint32_t)bits;
+  memcpy(to, size == 4 ? (const void *)&few : &bits, (size_t)size);
+}
+
 /* What ops tell apart, and noise has none of: zeros where each is judged; where floats are compared, those of both signs, or a NaN on
  * one side. */
 static void season(const ldg_reduce *r, char *a, char *b) {
@@ -90,8 +95,8 @@ static void season(const ldg_reduce *r, char *a, char *b) {
   if (r->how >= LDG_ALL && pick % 3 == 0) memset(a, 0, size);
   if (r->how >= LDG_ALL && pick / 3 == 0) memset(b, 0, size);
   if (r->how >= LDG_ALL || r->how < LDG_MIN || r->number != LDG_FLOATS) return;
-  if (pick < 2) memcpy(a, &zero[pick], size), memcpy(b, &zero[1 - pick], size);
-  else if (pick < 4) memcpy(pick == 2 ? a : b, &nan, size);
+  if (pick < 2) put_number(a, zero[pick], r->size), put_number(b, zero[1 - pick], r->size);
+  else if (pick < 4) put_number(pick == 2 ? a : b, nan, r->size);
 }
 
 static lading_elem element_of(const ldg_reduce *r) {
