@@ -107,7 +107,8 @@ static void tidy(char *s) {
   *to = 0;
 }
 
-uint64_t ldg_cpu_clock(void) { return ldg_cpu_ticks(); }
+static uint64_t ticks(void) { return ldg_cpu_ticks(); }
+uint64_t (*ldg_cpu_clock)(void) = ticks;
 
 void ldg_cpu_fingerprint(char line[LDG_CPU_LINE]) {
   char name[64];

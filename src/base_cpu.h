@@ -23,8 +23,9 @@ static inline uint64_t ldg_cpu_ticks(void) {
   return 0;
 #endif
 }
-/* The same for calls that find out which way is faster. Tests put a clock of their own in its place, or others on the machine would decide what they see. */
-uint64_t ldg_cpu_clock(void);
+/* The same for calls that find out which way is faster. Tests put a clock of their own in its place, before there are such calls, or others on the machine would
+ * decide what they see. */
+extern uint64_t (*ldg_cpu_clock)(void);
 /* One line: processor, level, caches. What was measured on one machine holds for all of the same line. */
 #define LDG_CPU_LINE 200
 void ldg_cpu_fingerprint(char line[LDG_CPU_LINE]);

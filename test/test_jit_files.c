@@ -298,8 +298,7 @@ static void check_used(sample *s, void spoil(const char *path), const char *says
 }
 
 /* What others on the machine do meanwhile is not counted. */
-uint64_t __wrap_ldg_cpu_clock(void);
-uint64_t __wrap_ldg_cpu_clock(void) {
+static uint64_t clock_of_thread(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
@@ -591,6 +590,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
+  ldg_cpu_clock = clock_of_thread;
   return CHECK_MAIN("jit_files", argc, argv, files_that_are_spoiled, every_bit_counts, folders_that_others_write, second_process_starts_nothing, no_place_for_a_cache,
                     files_change_while_in_use, useless_kernels_leave_no_mapping, kernels_that_gain_are_used, kernels_that_lose_are_not, kernels_are_for_as_many_as_they_gain, few_elsewhere_are_any_here, kernels_are_for_as_many_rows_as_they_gain, verdicts_of_other_machines, verdicts_have_places_of_their_own, warm_list_clear_and_dump, warm_pairs, the_cache_stays_small, compilers_that_hang_leave_nothing, no_relative_cache, helpers_take_turns, warm_tells_why_none_came);
 }
