@@ -6,14 +6,14 @@ cd "$(dirname "$0")"
 exec < /dev/null
 CC=${CC:-cc} CXX=${CXX:-c++} CCACHE_DISABLE=1
 export CC CXX CCACHE_DISABLE
-passed=0 failed=0
+passed=0 failed=0 new=
 
 usage() {
   cat <<'END'
 usage: ./bootstrap.sh COMMAND
   bench          build, check lbench's strategies on every problem, time the DDTBench suite
-  test           every test: release, install, sanitizers by gcc and by clang, a short fuzz, kernels for aarch64 in an emulator; ends
-                 with "N passed, N failed"
+  test           every test: release, install, sanitizers, kernels for aarch64 in an emulator, clang, a short fuzz; ends with
+                 "N passed, N failed"
   test --quick   the release build and its tests only
   build          build the libraries, lbench and the examples into build/
   clean          remove build/ and build-*/
@@ -51,9 +51,11 @@ probe_amdgpu() {
   command -v clang > /dev/null && echo '__attribute__((global)) void k(void) {}' |
     clang -x hip --cuda-device-only -nogpuinc -nogpulib --offload-arch=gfx90a -o /dev/null - 2> /dev/null
 }
-probe_aarch64() {
-  command -v aarch64-linux-gnu-gcc > /dev/null && [ -n "$(emulator)" ] &&
-    echo 'int main(void){return 0;}' | aarch64-linux-gnu-gcc -x c - -o /dev/null 2> /dev/null
+probe_aarch64() { # compiles and runs
+  command -v aarch64-linux-gnu-gcc > /dev/null && [ -n "$(emulator)" ] || return 1
+  mkdir -p build-aarch64-include
+  echo 'int main(void){return 0;}' | aarch64-linux-gnu-gcc -x c - -o build-aarch64-include/probe 2> /dev/null &&
+    "$(emulator)" -L /usr/aarch64-linux-gnu build-aarch64-include/probe 2> /dev/null
 }
 emulator() { command -v qemu-aarch64-static || command -v qemu-aarch64 || true; }
 probe_pip() { python3 -m pip --version > /dev/null 2>&1; }
@@ -76,7 +78,7 @@ packages() { # packages MANAGER THING
     apt:clang) echo clang libclang-rt-dev ;;     zypper:clang) echo clang ;; *:clang) echo clang compiler-rt ;;
     apt:amdgpu) echo clang clang-tools lld ;;    *:amdgpu) echo clang lld ;;
     apt:aarch64) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static ;;
-    pacman:aarch64) echo aarch64-linux-gnu-gcc qemu-user-static ;;
+    pacman:aarch64) echo aarch64-linux-gnu-gcc qemu-user-static ;; *:aarch64) ;;
     pacman:pip) echo python-pip ;;               *:pip) echo python3-pip ;;
     dnf:shellcheck | zypper:shellcheck) echo ShellCheck ;;
     *) echo "$2" ;;
@@ -115,6 +117,7 @@ need() {
   [ -n "$m" ] || { say "missing, and no package manager known here:" "$(echo "$todo" | tr '\n' ' ')"; return 1; }
   list=
   for thing in $todo; do list="$list $(packages "$m" "$thing")"; done
+  [ -n "${list# }" ] || return 1 # nobody packages it there
   # shellcheck disable=SC2086 # a list of words
   install_packages "$m" $list || return 1
   todo=$(missing "$@")
@@ -143,13 +146,13 @@ need_devices() {
 
 # ---- building ----
 
-# configure DIR OPTION...: a Meson build folder with these options, made or brought up to date
+# configure DIR OPTION...: a Meson build folder with these options, made (then with the option in $new, too) or brought up to date
 configure() {
   say "$1: meson $(shift; echo "$*")"
   # a folder of an older checkout may not know an option: then it is made anew
   if [ ! -f "$1/build.ninja" ] || ! meson configure "$@" > /dev/null 2>&1; then
     rm -rf "$1"
-    meson setup "$@" > /dev/null || { tail -n 30 "$1/meson-logs/meson-log.txt"; return 1; }
+    meson setup ${new:+"$new"} "$@" > /dev/null || { tail -n 30 "$1/meson-logs/meson-log.txt"; return 1; }
   fi
 }
 build() {
@@ -192,15 +195,15 @@ build_and_test() {
 fuzz_seconds() { if [ "$1" = wire ]; then echo 60; else echo 30; fi; }
 
 fuzz_one() { # fuzz_one NAME
-  mkdir -p "build-clang/corpus/$1"
-  (cd build-clang && "test/fuzz_$1" -max_total_time="$(fuzz_seconds "$1")" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-    "corpus/$1" "../test/corpus/$1") > "build-clang/$1.log" 2>&1 || { tail -n 40 "build-clang/$1.log"; return 1; }
-  grep -E 'number_of_executed_units|new_units_added' "build-clang/$1.log" || true
+  mkdir -p "build-fuzz/corpus/$1"
+  (cd build-fuzz && "test/fuzz_$1" -max_total_time="$(fuzz_seconds "$1")" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    "corpus/$1" "../test/corpus/$1") > "build-fuzz/$1.log" 2>&1 || { tail -n 40 "build-fuzz/$1.log"; return 1; }
+  grep -E 'number_of_executed_units|new_units_added' "build-fuzz/$1.log" || true
 }
 
 fuzz() { # all at once: each is one thread, and there are as few of them as cores
   started=
-  for program in build-clang/test/fuzz_*; do
+  for program in build-fuzz/test/fuzz_*; do
     if [ ! -f "$program" ] || [ ! -x "$program" ]; then continue; fi
     fuzz_one "${program##*/fuzz_}" & started="$started $!"
   done
@@ -210,28 +213,11 @@ fuzz() { # all at once: each is one thread, and there are as few of them as core
   return $bad
 }
 
-# The address and undefined sanitizers by clang, which has the fuzzers, and warns of what gcc does not; by gcc where there is none.
-# More options are arguments.
-test_addresses() {
-  set -- "$@" -Dchecks=full -Db_sanitize=address,undefined -Db_lundef=false
-  if need clang; then
-    mkdir -p build-clang-include # clang does not look where gcc may have this header
-    ln -sf "$($CC -print-file-name=include)/libgccjit.h" build-clang-include/
-    export C_INCLUDE_PATH="$PWD/build-clang-include"
-    CC=clang CXX=clang++
-    build_and_test "clang, address and undefined sanitizer" build-clang "$* -Dfuzz=true" "--suite unit --suite examples --suite bench -t 4"
-    step "fuzz" fuzz
-  else
-    say "skipped: clang's warnings and the fuzzers, no clang with libFuzzer to be had here"
-    build_and_test "address and undefined sanitizer" build-asan "$*" "--suite unit --suite examples --suite bench -t 4"
-  fi
-}
-
 # The other processors that there are kernels for, by a compiler and an emulator: lbench looks at every strategy, examples run.
 test_aarch64() {
   need aarch64 || { say "skipped: aarch64, no compiler and emulator to be had here"; return 0; }
-  mkdir -p build-aarch64-include # a header of this machine's that is good for all
-  ln -sf "$($CC -E -x c -include xxhash.h /dev/null | sed -n 's/^# 1 "\(.*xxhash\.h\)".*/\1/p' | head -n 1)" build-aarch64-include/
+  header=$($CC -E -x c -include xxhash.h /dev/null | sed -n 's/^# 1 "\(.*xxhash\.h\)".*/\1/p' | head -n 1)
+  ln -sf "${header:-xxhash.h}" build-aarch64-include/ # it is good for all machines
   cat > build-aarch64-include/cross.ini <<END
 [binaries]
 c = 'aarch64-linux-gnu-gcc'
@@ -245,8 +231,10 @@ cpu_family = 'aarch64'
 cpu = 'aarch64'
 endian = 'little'
 END
-  build_and_test aarch64 build-aarch64 "--cross-file build-aarch64-include/cross.ini --buildtype=release -Dwerror=true -Dtests=true -Dcuda=false -Dhip=false -Dpeers=false" \
+  new=--cross-file=build-aarch64-include/cross.ini
+  build_and_test aarch64 build-aarch64 "--buildtype=release -Dwerror=true -Dtests=true -Dcuda=false -Dhip=false -Dpeers=false" \
     "--suite emulated"
+  new=
 }
 
 test_all() {
@@ -262,10 +250,19 @@ test_all() {
     instrumented="--buildtype=plain -Doptimization=1 -Dwerror=true -Dtests=true -Dyaksa=true -Dcuda=fake -Dhip=fake -Dc_args=-g1"
     [ "$(uname -m)" != x86_64 ] || instrumented="$instrumented -Dlevels=base"
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
+    build_and_test "address and undefined sanitizer" build-asan "$instrumented -Dchecks=full -Db_sanitize=address,undefined -Db_lundef=false" \
+      "--suite unit --suite examples --suite bench -t 4"
     build_and_test "thread sanitizer" build-tsan "$instrumented -Dbench=false -Dexamples=false -Db_sanitize=thread -Db_lundef=false" \
       "--suite threads -t 4"
     [ "$(uname -m)" = aarch64 ] || test_aarch64
-    test_addresses "$instrumented"
+    if need clang; then
+      before=$failed CC=clang CXX=clang++ # from here on
+      # shellcheck disable=SC2086 # a list of words
+      step "clang build" build build-fuzz $instrumented -Dbench=false -Dexamples=false -Dfuzz=true -Dchecks=full -Db_sanitize=address,undefined -Db_lundef=false
+      [ "$failed" != "$before" ] || step "fuzz" fuzz
+    else
+      say "skipped: the clang build and the fuzzers, no clang with libFuzzer to be had here"
+    fi
   fi
   printf '%d passed, %d failed\n' "$passed" "$failed"
   [ "$failed" = 0 ]

@@ -90,6 +90,9 @@ typedef struct ldg_fused_launch {
   bool reduces, recorded;            /* some are reductions; the stream is recorded into a graph of the caller's */
 } ldg_fused_launch;
 
+/* Launches as launches of a graph, which a device's lanes try: what they found. */
+enum { LDG_REPLAYS_UNKNOWN, LDG_REPLAYS_FASTER, LDG_REPLAYS_SLOWER };
+
 typedef struct ldg_device ldg_device;
 struct ldg_device {
   const char *name;
@@ -130,7 +133,7 @@ struct ldg_device {
   int (*fuse)(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *what);
   /* Never waits: whether the stream is recorded into a graph, whether all was done; NULL: not asked for. ERR_DEVICE: it failed */
   int (*look)(ldg_lane *l, bool *recorded, bool *idle);
-  /* For measurements and tests: as if it was known what launches are faster by, LDG_REPLAYS_; what was before */
+  /* For measurements and tests: as if that had been found; what was before */
   int (*replays)(ldg_lane *l, int known);
   int (*ipc_export)(const ldg_device *d, const void *at, lading_ipc *out);  /* ERR_UNSUPPORTED: no memory to be exported */
   int (*ipc_open)(const ldg_device *d, const lading_ipc *token, void **out); /* ERR_FORMAT: not of this backend */

@@ -2,7 +2,6 @@
 #include "driver.h"
 #include "sampler.h"
 #include "queue.h"
-#include "../backends/device/site.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>

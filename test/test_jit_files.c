@@ -297,7 +297,7 @@ static void check_used(sample *s, void spoil(const char *path), const char *says
   drop_cache(cache);
 }
 
-/* What others on the machine do meanwhile is not counted. */
+/* What others on the processor do meanwhile is not counted. */
 static uint64_t clock_of_thread(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

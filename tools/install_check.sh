@@ -87,7 +87,7 @@ user() { # user KIND OPTION...: builds the program above with lading as a subpro
     ninja -C "$scratch/user/$kind"
 }
 for kind in shared static; do
-  few=-Dlading:levels=base # with less to compile; devices as they come, and as an embedder without them may have it
+  few=-Dlading:levels=base,neon # with less to compile; devices as they come, and as an embedder without them may have it
   [ $kind = shared ] || few="$few -Dlading:cuda=false -Dlading:hip=false"
   # shellcheck disable=SC2086 # a list of words
   user $kind $few > "$scratch/log" 2>&1 || { cat "$scratch/log"; fail "the $kind subproject does not build"; }

@@ -22,7 +22,4 @@ typedef struct ldg_replays {
   double least[LDG_LAUNCH_WAYS]; /* ns */
 } ldg_replays;
 
-/* Of a site: what its lanes found. */
-enum { LDG_REPLAYS_UNKNOWN, LDG_REPLAYS_FASTER, LDG_REPLAYS_SLOWER };
-
 #endif
