@@ -192,7 +192,7 @@ build_and_test() {
 }
 
 # What reads bytes from other processes gets more.
-fuzz_seconds() { if [ "$1" = wire ]; then echo 60; else echo 30; fi; }
+fuzz_seconds() { if [ "$1" = wire ]; then echo 40; else echo 20; fi; }
 
 fuzz_one() { # fuzz_one NAME
   mkdir -p "build-fuzz/corpus/$1"

@@ -164,6 +164,7 @@ static void check_pair(const lading_type *s, int64_t sn, const lading_type *d, i
 
 /* Rows of 61 bodies against loops that end elsewhere: no kernel goes beyond the end of a row. */
 START_TEST(rows_that_do_not_end_together) {
+  if (TEST_TSAN) return; /* the threads of the library do what they do in other tests */
   char *cache = own_cache(helper_path());
   lading_type *row = parsed("resized(hvector(61,1,100,resized(hindexed([16,16,16],[0,21,47],byte),0,90)),0,7000)");
   lading_type *three = parsed("resized(hvector(3,1,60,hindexed([8,16,8],[0,10,30],byte)),0,250)"), *one = parsed("resized(hindexed([8,16,8],[0,10,30],byte),0,47)");
@@ -192,6 +193,7 @@ static void sum_into(const lading_type *t, int64_t items, int64_t extent) {
 
 /* Items that meet in the destination are written in the order of the stream, by no kernel. */
 START_TEST(items_that_coincide) {
+  if (TEST_TSAN) return; /* the threads of the library do what they do in other tests */
   char *cache = own_cache(helper_path());
   lading_type *s = parsed("resized(hindexed([8,16,8],[0,11,33],uint8),0,50)"), *d = parsed("resized(hindexed([8,16,8],[0,12,36],uint8),0,20)");
   for (int k = 0; k < 4; k++, settles(60)) check_pair(s, 500, d, 500, 16000);
@@ -236,6 +238,7 @@ enum { ROW = 61, MOST = 2 * ROW + 7 };
 static void move_nothing_of_few(const char *path) { forge(path, 1, MOST, false, &at_once); }
 
 START_TEST(kernels_are_for_as_many_as_they_gain) {
+  if (TEST_TSAN) return; /* the threads of the library do what they do in other tests */
   static const char from[4 * 7000] = { 7 };
   static char out[1 << 16], to[4 * ROW * 50], what[512];
   char *cache = own_cache(NO_HELPER);
