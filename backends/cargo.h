@@ -1,9 +1,9 @@
 /* cargo: what one launch on a device moves, as plain data that host and device code read alike.
  *
  * A cargo moves units [lo, hi) of a stream from one place to another; a unit is one word, or one element of a reduction. It
- * has one of these forms: NARROW and WIDE nests are loops with a stride on both sides; LIST has places around one; TREES finds every word by going down the trees of both
- * layouts, from their images in device memory: it never refuses, and an image is as long as the description, not as the list
- * of its blocks. No word is split: it divides all blocks, strides and offsets of both sides.
+ * has one of these forms: NARROW and WIDE nests are loops with a stride on both sides; LIST has places around one; FLAT has the places of all words of one item; TREES finds
+ * every word by going down the trees of both layouts, from their images in device memory: it never refuses, and an image is as long as the description, not as
+ * the list of its blocks. No word is split: it divides all blocks, strides and offsets of both sides.
  */
 #ifndef LDG_CARGO_H
 #define LDG_CARGO_H
@@ -30,8 +30,9 @@ typedef struct ldg_cargo_grid { int64_t n[2]; ldg_cargo_dim dim[LDG_CARGO_DIMS];
 
 /* An image is a tree as words: nodes, that name each other and their lists by index of word; the root is at 0, and a child at 0 is one of bytes, which
  * has no node. Entries of lengths of their own are pairs of words, where one begins in the stream and where in memory: which one a byte is in is looked
- * up by `index`: entry index[b] is the last one that begins at or before byte b << shift, for all b up to the first behind the end. */
-enum { LDG_IMAGE_BYTES, LDG_IMAGE_REPEAT, LDG_IMAGE_BLOCKS, LDG_IMAGE_JOIN };
+ * up by `index`: entry index[b] is the last one that begins at or before byte b << shift, for all b up to the first behind the end. What is small has
+ * another image, FLAT: a root alone, and from word `at` on the places of every 2^shift bytes of the stream, in 32 bits each. */
+enum { LDG_IMAGE_BYTES, LDG_IMAGE_REPEAT, LDG_IMAGE_BLOCKS, LDG_IMAGE_JOIN, LDG_IMAGE_FLAT };
 typedef struct ldg_image_node {
   int64_t kind, stride;       /* as in a rep */
   ldg_divisor each;           /* packed bytes of the child */
@@ -43,14 +44,19 @@ typedef struct ldg_image_node {
 #define LDG_IMAGE_NODE_WORDS ((int64_t)(sizeof(ldg_image_node) / 8))
 
 /* Items `extent` bytes apart, of item.n packed bytes each, all 0 where there is one; image NULL: the side is its stream. The root is here, too, so
- * that the way down begins without a load. */
+ * that the way down begins without a load; `words` are those that a block of threads may copy, 0 where it reads as little anyway. */
 typedef struct ldg_cargo_side { const int64_t *image; int64_t words; ldg_divisor item; int64_t extent; ldg_image_node root; } ldg_cargo_side;
 #define LDG_IMAGE_NEAR 512 /* words of both images, up to which a block of threads has a copy of its own */
 /* Unit 0 is at stream byte `from`. */
 typedef struct ldg_cargo_trees { ldg_cargo_side side[2]; int64_t from; } ldg_cargo_trees;
 
-/* A kernel each. NARROW: a nest of fewer than 2^31 units, and of strides in it, all of 32 bits; WIDE: any nest; LIST: a list around a nest that is NARROW. */
-enum { LDG_FORM_NARROW, LDG_FORM_WIDE, LDG_FORM_LIST, LDG_FORM_TREES, LDG_FORMS };
+/* The same of two sides that are flat, `place` NULL: the side is its stream; few words, since each line of arguments is waited for. */
+typedef struct ldg_flat_side { const int32_t *place; int64_t extent; uint32_t item, magic, shift, grain; } ldg_flat_side; /* items as divisors; 2^grain bytes a place */
+typedef struct ldg_cargo_flat { ldg_flat_side side[2]; int64_t from; } ldg_cargo_flat;
+
+/* A kernel each. NARROW: a nest of fewer than 2^31 units, and of strides in it, all of 32 bits; WIDE: any nest; LIST: a list around a nest that is NARROW; FLAT: both
+ * sides are flat or their streams, these shorter than 2^31 bytes, and extents of 32 bits; TREES: any two sides. */
+enum { LDG_FORM_NARROW, LDG_FORM_WIDE, LDG_FORM_LIST, LDG_FORM_FLAT, LDG_FORM_TREES, LDG_FORMS };
 
 typedef struct ldg_cargo {
   int64_t first;          /* tile of the launch from which on it is this cargo's; those of its neighbours bound it */
@@ -62,7 +68,7 @@ typedef struct ldg_cargo {
   int32_t nd;             /* dims of a nest or grid */
   int16_t op, elem;       /* lading_op, lading_elem; LADING_REPLACE moves words */
   int32_t tile;           /* units: what a block of threads does at once, LDG_TILE or LDG_TILE_MOST */
-  union { ldg_cargo_nest nest; ldg_cargo_list list; ldg_cargo_grid grid; ldg_cargo_trees trees; } as;
+  union { ldg_cargo_nest nest; ldg_cargo_list list; ldg_cargo_grid grid; ldg_cargo_trees trees; ldg_cargo_flat flat; } as;
 } ldg_cargo;
 
 /* Of units: that many. */

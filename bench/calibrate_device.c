@@ -4,6 +4,7 @@
 #include "calibrate.h"
 #include "on_device_way.h"
 #include "problem.h"
+#include "queue.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -125,6 +126,7 @@ static double block_ns(const areas *a, int kernel, int side, int stride, int64_t
 
 static bool kernel_rows(const areas *a, ldg_model *m) {
   int64_t *v = m->kernel;
+  ldg_queue_flat_most = 0; /* trees, however small */
   for (int kernel = 0; kernel < LDG_MODEL_KERNELS; kernel++)
     for (int side = 0; side < LDG_MODEL_SIDES; side++)
       for (int stride = 0; stride < LDG_MODEL_STRIDES; stride++)

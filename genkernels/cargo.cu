@@ -11,6 +11,7 @@
 LDG_TILES(narrow, ldg_dev_tile_narrow)
 LDG_TILES(wide, ldg_dev_tile_wide)
 LDG_TILES(list, ldg_dev_tile_list)
+LDG_TILES(flat, ldg_dev_tile_flat)
 LDG_TILES(trees, ldg_dev_tile_tree)
 LDG_TILES(reduce, ldg_dev_reduce_tile)
 
@@ -21,6 +22,7 @@ LDG_TILES(reduce, ldg_dev_reduce_tile)
 LDG_TILES_OF_ONE(narrow, ldg_dev_tile_narrow)
 LDG_TILES_OF_ONE(wide, ldg_dev_tile_wide)
 LDG_TILES_OF_ONE(list, ldg_dev_tile_list)
+LDG_TILES_OF_ONE(flat, ldg_dev_tile_flat)
 LDG_TILES_OF_ONE(reduce, ldg_dev_reduce_tile)
 
 LDG_KERNEL(trees_one, ldg_one_args) {
@@ -114,6 +116,7 @@ LDG_DEVICE void ldg_dev_any_tile(const ldg_cargo *c, int64_t t, bool reduces) {
   else if (c->form == LDG_FORM_NARROW) ldg_dev_tile_narrow(c, t);
   else if (c->form == LDG_FORM_WIDE) ldg_dev_tile_wide(c, t);
   else if (c->form == LDG_FORM_LIST) ldg_dev_tile_list(c, t);
+  else if (c->form == LDG_FORM_FLAT) ldg_dev_tile_flat(c, t);
   else ldg_dev_tile_tree(c, t);
 }
 

@@ -88,12 +88,17 @@ LDG_DEVICE int64_t ldg_dev_find(const int64_t *pairs, const int64_t *index, int6
 LDG_ENTER(ldg_dev_enter_root, LDG_GET_PLAIN)
 LDG_ENTER(ldg_dev_enter, LDG_GET_LOADED)
 
+LDG_DEVICE int64_t ldg_dev_place(const int32_t *place, uint32_t grain, uint32_t byte) {
+  return LDG_LOAD(int32_t, place + (byte >> grain)) + (int64_t)(byte & ((1u << grain) - 1));
+}
+
 /* The offset of stream byte `byte`. */
 LDG_DEVICE int64_t ldg_dev_seek(const ldg_cargo_side *s, const int64_t *image, int64_t byte) {
   if (!image) return byte;
   const int64_t item = ldg_dev_over(byte, &s->item);
   int64_t at = item * s->extent;
   byte -= item * s->item.n;
+  if (s->root.kind == LDG_IMAGE_FLAT) return at + ldg_dev_place((const int32_t *)(image + s->root.at), (uint32_t)s->root.shift, (uint32_t)byte);
   if (s->root.kind == LDG_IMAGE_BYTES) return at + byte;
   int64_t word = ldg_dev_enter_root(image, &s->root, &byte, &at);
   while (word) word = ldg_dev_enter(image, (const ldg_image_node *)(image + word), &byte, &at);
@@ -110,12 +115,12 @@ LDG_DEVICE ldg_images ldg_dev_images(const ldg_cargo *c) {
 /* Small ones are read once, by all: every step down a tree waits for a word, and in memory far longer. */
 LDG_DEVICE ldg_images ldg_dev_near_images(const ldg_cargo *c, int64_t *to) {
   ldg_images i = ldg_dev_images(c);
-  const int64_t words = i.of[0] ? c->as.trees.side[0].words : 0, all = words + (i.of[1] ? c->as.trees.side[1].words : 0);
-  if (all > LDG_IMAGE_NEAR) return i;
+  const int64_t words = c->as.trees.side[0].words, all = words + c->as.trees.side[1].words;
+  if (!all || all > LDG_IMAGE_NEAR) return i;
   for (int64_t k = LDG_TID; k < all; k += LDG_BLOCK_DIM) to[k] = LDG_LOAD(int64_t, k < words ? i.of[0] + k : i.of[1] + (k - words));
   LDG_SYNC();
-  if (i.of[0]) i.of[0] = to;
-  if (i.of[1]) i.of[1] = to + words;
+  if (words) i.of[0] = to;
+  if (all > words) i.of[1] = to + words;
   return i;
 }
 
@@ -214,6 +219,27 @@ LDG_DEVICE void ldg_dev_move_list(const ldg_cargo *c, uint32_t x) {
 LDG_DEVICE void ldg_dev_tile_list(const ldg_cargo *c, int64_t t) {
   const uint32_t x = (uint32_t)(c->lo + t * LDG_TILE);
   for (uint32_t i = LDG_TID; i < LDG_TILE && x + i < (uint32_t)c->hi; i += LDG_BLOCK_DIM) ldg_dev_move_list(c, x + i);
+}
+
+/* Where stream byte `byte` of a flat side is. */
+LDG_DEVICE uint64_t ldg_dev_flat_at(const ldg_flat_side *s, const void *base, uint32_t byte) {
+  uint64_t at = ldg_dev_address(base);
+  if (!s->place) return at + byte;
+  if (s->item) {
+    const uint32_t item = s->magic ? ldg_dev_mulhi32(byte, s->magic) >> s->shift : byte;
+    byte -= item * s->item;
+    at = ldg_dev_mad(item, (int32_t)s->extent, at);
+  }
+  return at + (uint64_t)ldg_dev_place(s->place, s->grain, byte);
+}
+
+LDG_DEVICE void ldg_dev_tile_flat(const ldg_cargo *c, int64_t t) {
+  const uint32_t x = (uint32_t)(c->lo + t * LDG_TILE);
+  for (uint32_t i = LDG_TID; i < LDG_TILE && x + i < (uint32_t)c->hi; i += LDG_BLOCK_DIM) {
+    const uint32_t byte = (uint32_t)c->as.flat.from + (x + i) * (uint32_t)c->unit;
+    const ldg_pair p = { ldg_dev_flat_at(&c->as.flat.side[0], c->src, byte), ldg_dev_flat_at(&c->as.flat.side[1], c->dst, byte) };
+    ldg_dev_move_1(&p, c->word);
+  }
 }
 
 /* One word a thread: four ways down a tree take four times as long. */

@@ -71,9 +71,17 @@ int ldg_queue_coincides(const ldg_work *w, bool *out);
 typedef struct ldg_turn { int64_t lo, hi, from, to; bool ordered; } ldg_turn;
 int ldg_queue_turns(const ldg_work *w, ldg_turn *turn, int max);
 
-/* The image of a canonical tree (cargo.h). */
+/* What does not begin at 0 is, in normal form, a join of one: its place is the base's, and its body has a step less to go down. */
+static inline bool ldg_queue_is_shifted(const ldg_rep *r) { return r->kind == LDG_JOIN && r->n == 1; }
+const ldg_rep *ldg_queue_body(const ldg_rep *r);
+
+/* The image of a canonical tree (cargo.h); and of a layout that is small enough for it the flat one, whose places are those of its base. */
 int64_t ldg_queue_image_words(const ldg_rep *r);
 void ldg_queue_image_write(const ldg_rep *r, int64_t *words);
+bool ldg_queue_is_flat(const ldg_layout *l);
+extern int64_t ldg_queue_flat_most; /* places; with 0, as tests set it, no layout is flat */
+int64_t ldg_queue_flat_words(const ldg_layout *l);
+void ldg_queue_flat_write(const ldg_layout *l, int64_t *words);
 ldg_divisor ldg_queue_divisor(int64_t n, bool narrow);
 
 #endif

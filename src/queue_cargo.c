@@ -214,14 +214,22 @@ static int by_nest(shipment *s, bool *done) {
 static int64_t bytes_of_image(const void *of) { return 8 * ldg_queue_image_words(of); }
 static void fill_image(const void *of, void *to) { ldg_queue_image_write(of, to); }
 
-/* What does not begin at 0 is, in normal form, a join of one: its place is the base's, and there is a step less to go down. */
-static bool is_shifted(const ldg_rep *r) { return r->kind == LDG_JOIN && r->n == 1; }
-static const ldg_rep *body_of(const ldg_rep *r) { return is_shifted(r) ? r->kids[0] : r; }
-static const char *body_at(const ldg_side *s) { return ldg_at(s->base, is_shifted(s->rep) ? s->rep->at[0] : 0); }
+static const char *body_at(const ldg_side *s) { return ldg_at(s->base, ldg_queue_is_shifted(s->rep) ? s->rep->at[0] : 0); }
 
 static int image_of(shipment *s, const ldg_plan *p, ldg_table_words *out) {
-  const ldg_table_maker maker = { bytes_of_image, fill_image, body_of(p->layout->rep) };
+  const ldg_table_maker maker = { bytes_of_image, fill_image, ldg_queue_body(p->layout->rep) };
   const lading_id id = ldg_layout_named(p->layout);
+  return s->dev->table(s->lane, &id, &maker, out);
+}
+
+static int64_t bytes_of_flat(const void *of) { return 8 * ldg_queue_flat_words(of); }
+static void fill_flat(const void *of, void *to) { ldg_queue_flat_write(of, to); }
+
+/* Of the same layout, so its id has another name. */
+static int flat_of(shipment *s, const ldg_plan *p, ldg_table_words *out) {
+  const ldg_table_maker maker = { bytes_of_flat, fill_flat, p->layout };
+  lading_id id = ldg_layout_named(p->layout);
+  id.w[1] = ~id.w[1];
   return s->dev->table(s->lane, &id, &maker, out);
 }
 
@@ -229,14 +237,17 @@ int ldg_queue_keep_tables(const ldg_device *dev, ldg_lane *lane, const ldg_work 
   shipment s = { .dev = dev, .lane = lane, .work = w };
   ldg_table_words image;
   int e = LADING_OK;
-  for (int i = LDG_SRC; i <= LDG_DST && !e; i++) e = image_of(&s, w->plan[i], &image);
+  for (int i = LDG_SRC; i <= LDG_DST && !e; i++) {
+    e = image_of(&s, w->plan[i], &image);
+    if (!e && ldg_queue_is_flat(w->plan[i]->layout)) e = flat_of(&s, w->plan[i], &image);
+  }
   return e;
 }
 
 /* ---- lists of entries of one nest, beside a run ---- */
 
 static bool is_list(const ldg_side *s, const ldg_side *beside) {
-  const ldg_rep *r = body_of(s->rep);
+  const ldg_rep *r = ldg_queue_body(s->rep);
   return s->count == 1 && r->kind == LDG_BLOCKS && !r->psum && ldg_side_is_run(beside);
 }
 
@@ -264,7 +275,7 @@ static void list_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t lo,
 static int by_list(shipment *s, bool *done) {
   const ldg_side *side = s->work->side;
   const int at = is_list(&side[LDG_SRC], &side[LDG_DST]) ? LDG_SRC : LDG_DST;
-  const ldg_rep *r = body_of(side[at].rep);
+  const ldg_rep *r = ldg_queue_body(side[at].rep);
   const ldg_side *run = &side[!at];
   ldg_cargo c = blank(s);
   ldg_nest n;
@@ -285,19 +296,39 @@ static int by_list(shipment *s, bool *done) {
 
 /* ---- trees ---- */
 
+/* Both sides are flat or their streams, and all that is counted has 32 bits. */
+static bool is_flat(const shipment *s) {
+  bool yes = !s->op && s->work->hi <= INT32_MAX;
+  for (int i = LDG_SRC; i <= LDG_DST && yes; i++) {
+    const ldg_side *side = &s->work->side[i];
+    yes = ldg_side_is_run(side) || (ldg_queue_is_flat(s->work->plan[i]->layout) && (side->count == 1 || is_int32(side->extent)));
+  }
+  return yes;
+}
+
+/* What is small is found by one load, whatever its tree. */
+static int load_image(shipment *s, ldg_cargo_side *to, const ldg_side *side, const ldg_plan *p, bool narrow) {
+  const bool flat = ldg_queue_is_flat(p->layout);
+  ldg_table_words image;
+  const int e = flat ? flat_of(s, p, &image) : image_of(s, p, &image);
+  if (e) return e;
+  to->image = image.there, to->words = flat ? 0 : image.n;
+  memcpy(&to->root, image.head, sizeof to->root);
+  to->item = (ldg_divisor){ 0, 0, 0 }, to->extent = 0;
+  if (side->count > 1) to->item = ldg_queue_divisor(side->rep->size, narrow), to->extent = side->extent;
+  return LADING_OK;
+}
+
+static const char *image_at(const ldg_side *s, const ldg_plan *p) { return ldg_queue_is_flat(p->layout) ? s->base : body_at(s); }
+
 static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
   const ldg_side *side = &s->work->side[i];
-  ldg_cargo_side *to = &c->as.trees.side[i];
-  const char *base = ldg_side_is_run(side) ? run_at(side, 0) : body_at(side);
+  const ldg_plan *p = s->work->plan[i];
+  const char *base = ldg_side_is_run(side) ? run_at(side, 0) : image_at(side, p);
   if (!ldg_side_is_run(side)) {
-    ldg_table_words image;
-    const int e = image_of(s, s->work->plan[i], &image);
+    const int e = load_image(s, &c->as.trees.side[i], side, p, c->form == LDG_FORM_FLAT);
     if (e) return e;
-    to->image = image.there, to->words = image.n;
-    memcpy(&to->root, image.head, sizeof to->root);
-    to->item = (ldg_divisor){ 0, 0, 0 }, to->extent = 0;
-    if (side->count > 1) to->item = ldg_queue_divisor(side->rep->size, false), to->extent = side->extent;
-    *bits |= (uint64_t)ldg_layout_grain(s->work->plan[i]->layout) | (side->count > 1 ? (uint64_t)side->extent : 0);
+    *bits |= (uint64_t)ldg_layout_grain(p->layout) | (side->count > 1 ? (uint64_t)side->extent : 0);
   }
   if (i == LDG_SRC) c->src = base;
   else c->dst = (char *)(uintptr_t)base;
@@ -308,7 +339,18 @@ static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
 /* Bytes [lo, hi) of the stream, one after the other. */
 static void tree_cargo(ldg_cargo *c, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
   c->word = word, c->unit = (int32_t)unit, c->lo = 0, c->hi = (hi - lo) / unit;
-  c->form = LDG_FORM_TREES, c->as.trees.from = lo;
+  if (c->form == LDG_FORM_FLAT) c->as.flat.from = lo;
+  else c->as.trees.from = lo;
+}
+
+static void compact(ldg_cargo *c) {
+  ldg_cargo_flat f = { .from = 0 };
+  for (int i = LDG_SRC; i <= LDG_DST; i++) {
+    const ldg_cargo_side *s = &c->as.trees.side[i];
+    const int32_t *place = s->image ? (const int32_t *)(s->image + s->root.at) : NULL;
+    f.side[i] = (ldg_flat_side){ place, s->extent, (uint32_t)s->item.n, (uint32_t)s->item.magic, (uint32_t)s->item.shift, (uint32_t)s->root.shift };
+  }
+  c->as.flat = f;
 }
 
 static void tree_shape(ldg_cargo *c, const void *of, int32_t word, int64_t lo, int64_t hi) { (void)of, tree_cargo(c, word, word, lo, hi); }
@@ -318,9 +360,11 @@ static int by_trees(shipment *s) {
   const int64_t lo = s->work->lo, hi = s->work->hi;
   uint64_t bits = 0;
   memset(&c.as.trees, 0, sizeof c.as.trees);
+  c.form = is_flat(s) ? LDG_FORM_FLAT : LDG_FORM_TREES;
   int e = load_side(s, &c, LDG_SRC, &bits);
   if (!e) e = load_side(s, &c, LDG_DST, &bits);
   if (e) return e;
+  if (c.form == LDG_FORM_FLAT) compact(&c);
   const int32_t word = word_of(bits, LDG_WORD_MAX);
   if (s->op) {
     c.elem = (int16_t)s->work->reduction.sig.node->kind;
@@ -372,7 +416,7 @@ bool ldg_queue_ships(const ldg_work *w) { return w->reduction.op == LADING_REPLA
 static int load_all(shipment *s) {
   bool done;
   int e = by_nest(s, &done);
-  if (!e && !done) e = by_list(s, &done);
+  if (!e && !done && !is_flat(s)) e = by_list(s, &done);
   return e || done ? e : by_trees(s);
 }
 

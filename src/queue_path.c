@@ -18,9 +18,14 @@ static bool is_nest(const ldg_side *a, const ldg_side *b, int64_t bytes) {
   int64_t from, to;
   return ldg_nest_common(a->rep, a->extent, b->rep, b->extent, bytes, &n, &from, &to);
 }
-static int kernel_of(const ldg_side *s, int64_t bytes) {
+static bool is_loop(const ldg_side *s, int64_t bytes) {
   const ldg_side line = ldg_queue_packed(NULL, bytes);
-  return is_nest(s, &line, bytes) ? LDG_MODEL_HERE : LDG_MODEL_TREE;
+  return is_nest(s, &line, bytes);
+}
+
+/* A flat layout costs as a loop does: what is read besides are places, in the order of the stream. */
+static int kernel_of(const ldg_plan *p, const ldg_side *s, int64_t bytes) {
+  return ldg_queue_is_flat(p->layout) || is_loop(s, bytes) ? LDG_MODEL_HERE : LDG_MODEL_TREE;
 }
 
 /* The mean block, and what a block goes on past to the next one. */
@@ -45,7 +50,7 @@ static int64_t grain_of(const ldg_plan *p, const ldg_side *s) {
 
 /* One kernel between the layout and its packed bytes, on the device. */
 static double packed_ns(const ldg_plan *p, const ldg_side *s, int dir, int64_t bytes) {
-  return ldg_model_launch() + kernel_ns(kernel_of(s, bytes), s, dir, grain_of(p, s), bytes);
+  return ldg_model_launch() + kernel_ns(kernel_of(p, s, bytes), s, dir, grain_of(p, s), bytes);
 }
 
 /* Of the two ways that there are. */
@@ -61,11 +66,12 @@ static forecast to_pinned(const ldg_plan *p, const ldg_side *s, int dir, int64_t
   return (forecast){ to_packed, { far > there ? far : there, there + ldg_model_handover() + copy } };
 }
 
-/* One kernel goes from layout to layout, by their loops or down both trees; or one packs and another one unpacks. */
+/* One kernel goes from layout to layout, by their loops, by places or down both trees; or one packs and another one unpacks. */
 static forecast between(const ldg_plan *const p[2], const ldg_side s[2], int64_t bytes) {
   const bool nest = is_nest(&s[LDG_SRC], &s[LDG_DST], bytes);
   const int64_t grain = ldg_min(grain_of(p[LDG_SRC], &s[LDG_SRC]), grain_of(p[LDG_DST], &s[LDG_DST]));
-  const int kernel = nest ? LDG_MODEL_HERE : LDG_MODEL_TREE;
+  const bool flat = ldg_queue_is_flat(p[LDG_SRC]->layout) && ldg_queue_is_flat(p[LDG_DST]->layout);
+  const int kernel = nest || flat ? LDG_MODEL_HERE : LDG_MODEL_TREE;
   const double direct = ldg_model_launch() + kernel_ns(kernel, &s[LDG_SRC], LDG_PACK, grain, bytes) + kernel_ns(kernel, &s[LDG_DST], LDG_UNPACK, grain, bytes);
   const double packed = packed_ns(p[LDG_SRC], &s[LDG_SRC], LDG_PACK, bytes) + packed_ns(p[LDG_DST], &s[LDG_DST], LDG_UNPACK, bytes);
   return (forecast){ to_layout, { direct, packed } };
@@ -103,9 +109,10 @@ ldg_path ldg_queue_path(const ldg_work *w) {
 
 /* ---- explain ---- */
 
-static const char *how(const ldg_side *s, int64_t bytes) {
+static const char *how(const ldg_plan *p, const ldg_side *s, int64_t bytes) {
   if (ldg_side_is_run(s)) return "one copy of the driver, or one kernel if it is small";
-  return kernel_of(s, bytes) == LDG_MODEL_HERE ? "one nest of loops" : "no nest: a kernel goes down the tree";
+  if (is_loop(s, bytes)) return "one nest of loops";
+  return ldg_queue_is_flat(p->layout) ? "no nest, but small: a kernel reads where each word is" : "no nest: a kernel goes down the tree";
 }
 
 static void tell(ldg_text *t, const char *where, const char *why, const forecast *f) {
@@ -119,7 +126,7 @@ void ldg_queue_explain(const ldg_plan *p, int64_t count, ldg_text *t) {
   char why[100];
   int64_t bytes;
   if (!ldg_queue_has_device() || count < 1 || ldg_mul(count, p->size, &bytes) || bytes == 0) return;
-  ldg_text_add(t, "on a device: %s%s\n", how(&s, bytes), ldg_model_assumes_devices() ? "; its costs are assumed, not measured" : "");
+  ldg_text_add(t, "on a device: %s%s\n", how(p, &s, bytes), ldg_model_assumes_devices() ? "; its costs are assumed, not measured" : "");
   if (ldg_side_is_run(&s)) return;
   snprintf(why, sizeof why, "blocks are %lld B, %s", (long long)block_of(s.rep), gaps[stride_of(s.rep)]);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++)

@@ -3,6 +3,7 @@
 #include "batch.h"
 #include "../backends/device/site.h"
 #include "batch_device.h"
+#include "queue.h"
 
 static const call copies = { "cuMemcpyAsync", "hipMemcpyAsync" }, event_queries = { "cuEventQuery", "hipEventQuery" },
                   stream_queries = { "cuStreamQuery", "hipStreamQuery" }, pinned = { "cuMemHostAlloc", "hipHostMalloc" },
@@ -30,13 +31,17 @@ static void fetch_here(const arena *a, char *to) { memcpy(to, a->at, ARENA); }
 /* The stand-in takes about a millisecond for a tile, more with threads for threads: there is less to do then. */
 enum { ROUNDS = TEST_TSAN ? 1 : 3, WORKS = TEST_TSAN ? 10 : 30 };
 
+/* Small layouts by the places of their words, by one side's, and by trees. */
 static void bytes_of(lading_queue *q, const arena *a, int64_t salt) {
   const lading_batch_attr attrs[] = { { 0 }, { .slots = 8 }, { .slots = 256, .policy = LADING_BATCH_MANUAL } };
+  const int64_t most = ldg_queue_flat_most, flat[COUNT_OF(attrs)] = { most, 64, 0 };
   for (int64_t i = 0; i < COUNT_OF(attrs); i++) {
+    ldg_queue_flat_most = flat[i];
     lading_batch *b = batch_of(q, &attrs[i]);
     same_as_in_turn(b, a, salt + i);
     lading_batch_free(b);
   }
+  ldg_queue_flat_most = most;
 }
 
 START_TEST(bytes_on_the_device) {

@@ -3,6 +3,7 @@
 #include "random_types.h"
 #include "areas.h"
 #include "build.h"
+#include "queue.h"
 #include <inttypes.h>
 
 #define OK(call) ck_assert_int_eq(call, 0)
@@ -84,7 +85,14 @@ static void judge(const end *src, const end *dst, const char *want, int64_t lo, 
                   i, dst->at, lo, hi, src->count, spell_of(src), src->a->kind, dst->count, spell_of(dst), dst->a->kind, test_seed);
 }
 
+/* Small layouts by the places of their words, by trees, and by one side each. */
+static void some_images(rng *r) {
+  static const int64_t most[] = { 1 << 15, 1 << 15, 64, 0 };
+  ldg_queue_flat_most = most[rng_in(r, 0, COUNT_OF(most) - 1)];
+}
+
 static void try_move(end *src, end *dst, int64_t lo, int64_t hi, rng *r) {
+  some_images(r);
   const lading_work w = work_of(src, dst, lo, hi, rng_in(r, 0, 1));
   fill(src, r), fill(dst, r);
   const size_t n = (size_t)(dst->at + dst->n + 16);
@@ -223,20 +231,24 @@ END_TEST
 START_TEST(huge_streams) {
   rng r = rng_of(25);
   v = devices_open();
-  static const char *const types[] = { "hvector(1099511627776,1,0,double)", "hvector(1048576,1,0,hvector(1048576,1,0,hindexed_block(1,[0,16,8],int)))",
-                                       "struct([1,1],[0,20],[hvector(4611686018427387912,1,0,byte),hvector(3000,1,2,byte)])" /* an index of its entries goes beyond 2^63 */ };
+  static const struct { const char *spell; int64_t count; } types[] = {
+    { "hvector(1099511627776,1,0,double)", 1 }, { "hvector(1048576,1,0,hvector(1048576,1,0,hindexed_block(1,[0,16,8],int)))", 1 },
+    { "struct([1,1],[0,20],[hvector(4611686018427387912,1,0,byte),hvector(3000,1,2,byte)])", 1 }, /* an index of its entries goes beyond 2^63 */
+    { "resized(hindexed([3,1,2],[40,0,9],byte),0,0)", INT64_C(1) << 30 }, /* a flat item */
+  };
   for (int i = 0; i < COUNT_OF(types); i++) {
-    lading_type *t = parsed(types[i]);
+    lading_type *t = parsed(types[i].spell);
+    const int64_t count = types[i].count;
     area *mem = area_of(0, LADING_MEM_DEVICE, 8192), *packed = area_of(1, LADING_MEM_DEVICE, 8192);
     area_fill(mem, 1), area_fill(packed, 2);
     for (int k = 0; k < 10; k++) {
-      const int64_t size = info_of(t).size, lo = rng_in(&r, k % 2 ? size - 8192 : size / 2, size - 6001), hi = lo + rng_in(&r, 1, 6000);
-      const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .src = mem->at, .dst = packed->at, .lo = lo, .hi = hi };
+      const int64_t size = count * info_of(t).size, lo = rng_in(&r, k % 2 ? size - 8192 : size / 2, size - 6001), hi = lo + rng_in(&r, 1, 6000);
+      const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = count, .src = mem->at, .dst = packed->at, .lo = lo, .hi = hi };
       char *want = malloc((size_t)(hi - lo));
-      ck_assert_int_eq(lading_pack(t, 1, mem->copy, want, lo, hi), LADING_OK);
+      ck_assert_int_eq(lading_pack(t, count, mem->copy, want, lo, hi), LADING_OK);
       put(&w, &r);
       area_pull(packed);
-      ck_assert_msg(!memcmp(want, packed->copy, (size_t)(hi - lo)), "[%" PRId64 ", %" PRId64 ") of %s", lo, hi, types[i]);
+      ck_assert_msg(!memcmp(want, packed->copy, (size_t)(hi - lo)), "[%" PRId64 ", %" PRId64 ") of %s", lo, hi, types[i].spell);
       free(want);
     }
     lading_type_free(t);
@@ -278,7 +290,10 @@ START_TEST(far_apart) {
   static const char *const types[] = {
     "hvector(3,8,2147483647,byte)", "hvector(3,8,2147483648,byte)", "hvector(3,16,2147483664,byte)", "hvector(3,5,-2147483649,byte)",
     "hvector(2,1,4294967296,hvector(3,7,11,byte))", "hvector(3,1,-2147483640,hvector(3,4,24,int))", "hvector(2,1,2147483700,hvector(2,1,2147483600,hvector(3,2,64,int)))",
+    "hindexed([3,1,2],[5,2147483645,9],byte)", "hindexed([3,1,2],[5,2147483648,9],byte)", "hindexed([3,1,2],[5,-2147483648,9],byte)", "hindexed([3,1,2],[5,-2147483652,9],byte)",
+    "resized(hindexed([3,1,2],[5,40,9],byte),0,2147483647)", "resized(hindexed([3,1,2],[5,40,9],byte),0,3221225472)",
   };
+  enum { ITEMS = 2 };
   const int64_t most = (int64_t)7 << 30;
   rng r = rng_of(27);
   void *far = NULL;
@@ -287,18 +302,21 @@ START_TEST(far_apart) {
   for (int i = 0; i < COUNT_OF(types); i++) {
     lading_type *t = parsed(types[i]);
     const lading_info f = info_of(t);
-    area *packed = area_of(0, LADING_MEM_DEVICE, f.size), *back = area_of(1, LADING_MEM_DEVICE, f.size);
-    ck_assert(f.true_extent <= most);
-    char *got = malloc((size_t)f.size), *base = at_offset(far, -f.true_lb);
-    const struct { char *base, *out; } at = { base, got };
+    const int64_t count = strncmp(types[i], "resized", 7) ? 1 : ITEMS, n = count * f.size;
+    area *packed = area_of(0, LADING_MEM_DEVICE, n), *back = area_of(1, LADING_MEM_DEVICE, n);
+    ck_assert(f.true_extent + (count - 1) * f.extent <= most);
+    char *got = malloc((size_t)n), *base = at_offset(far, -f.true_lb);
     area_fill(packed, (uint64_t)i + 1);
-    put(&(lading_work){ .kind = LADING_WORK_UNPACK, .dst_type = t, .dst_count = 1, .dst = base, .src = packed->at, .hi = f.size }, &r);
-    OK(ldg_rep_walk(t->rep, 0, f.size, pull_block, (void *)&at));
+    put(&(lading_work){ .kind = LADING_WORK_UNPACK, .dst_type = t, .dst_count = count, .dst = base, .src = packed->at, .hi = n }, &r);
+    for (int64_t k = 0; k < count; k++) {
+      const struct { char *base, *out; } at = { base + k * f.extent, got + k * f.size };
+      OK(ldg_rep_walk(t->rep, 0, f.size, pull_block, (void *)&at));
+    }
     OK(v.d->sync(v.stream));
-    ck_assert_msg(!memcmp(got, packed->copy, (size_t)f.size), "unpack of %s", types[i]);
-    put(&(lading_work){ .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .src = base, .dst = back->at, .hi = f.size }, &r);
+    ck_assert_msg(!memcmp(got, packed->copy, (size_t)n), "unpack of %s", types[i]);
+    put(&(lading_work){ .kind = LADING_WORK_PACK, .src_type = t, .src_count = count, .src = base, .dst = back->at, .hi = n }, &r);
     area_pull(back);
-    ck_assert_msg(!memcmp(back->copy, packed->copy, (size_t)f.size), "pack of %s", types[i]);
+    ck_assert_msg(!memcmp(back->copy, packed->copy, (size_t)n), "pack of %s", types[i]);
     free(got);
     lading_type_free(t);
   }
@@ -329,6 +347,7 @@ static int on_host(const lading_work *w, const end *src, const end *dst, char *f
 static void try_op(end *src, end *dst, lading_op op, int64_t lo, int64_t hi, bool twice, rng *r) {
   lading_work w = work_of(src, dst, lo, hi, rng_in(r, 0, 1));
   w.op = op;
+  some_images(r);
   fill(src, r), fill(dst, r), tame(src), tame(dst);
   const size_t n = (size_t)(dst->at + dst->n + 16);
   char *want = malloc(n);

@@ -1,7 +1,7 @@
 /* queue: requests, order, what a call costs in calls of the driver, graphs, failures. Some of it asks the stand-in driver, and does
  * nothing with a real one. */
 #include "cargos.h"
-#include "base.h"
+#include "queue.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -147,22 +147,71 @@ static void check_spellings(bool joined_first) {
   devices_close(&v);
 }
 
-START_TEST(lists_of_two_spellings) { check_spellings(true), check_spellings(false); }
+START_TEST(lists_of_two_spellings) {
+  const int64_t most = ldg_queue_flat_most;
+  check_spellings(true), check_spellings(false);
+  ldg_queue_flat_most = 0;
+  check_spellings(true), check_spellings(false);
+  ldg_queue_flat_most = most;
+}
 END_TEST
 
 /* Which kernels run is of no matter but for the time they take. */
-START_TEST(lists_have_a_kernel) {
+static void check_kernels(const char *ran, int times) {
   v = devices_open();
   cargo lists[] = { cargo_new(LISTED, LADING_MEM_DEVICE, LADING_MEM_DEVICE), cargo_new("indexed_block(1,[5,0,9,3,30,7,2],double)", LADING_MEM_DEVICE, LADING_MEM_DEVICE),
                     cargo_new("indexed_block(1,[9,0,4],vector(3,1,2,int))", LADING_MEM_DEVICE, LADING_MEM_DEVICE) };
-  const int64_t before = v.d->fake ? devices_say(&v, "ran ldg_d_list_one") : 0;
+  const int64_t before = v.d->fake ? devices_say(&v, ran) : 0;
   for (int64_t i = 0; i < COUNT_OF(lists); i++) {
     const lading_work w = pack_work(&lists[i]);
     OK(lading_enqueue(v.q, &w, NULL));
   }
   OK(lading_queue_sync(v.q));
-  if (v.d->fake) ck_assert_int_eq(devices_say(&v, "ran ldg_d_list_one") - before, 2); /* of several lengths a tree */
+  if (v.d->fake) ck_assert_int_eq(devices_say(&v, ran) - before, times);
   for (int64_t i = 0; i < COUNT_OF(lists); i++) check_packed(&lists[i]), cargo_free(&lists[i]);
+  devices_close(&v);
+}
+
+START_TEST(small_layouts_are_flat) { check_kernels("ran ldg_d_flat_one", 3); }
+END_TEST
+
+START_TEST(long_lists_have_a_kernel) {
+  const int64_t most = ldg_queue_flat_most;
+  ldg_queue_flat_most = 0;
+  check_kernels("ran ldg_d_list_one", 2); /* of several lengths a tree */
+  ldg_queue_flat_most = most;
+}
+END_TEST
+
+/* Items of one byte have no divisor; those that begin before their base, places below 0. */
+START_TEST(flat_items) {
+  const char *const spell[] = { "resized(hindexed([1],[5],byte),0,7)", "resized(hindexed([1],[-3],char),0,2)", "resized(struct([1,2],[8,-4],[int16,char]),0,24)",
+                                "resized(hindexed([3,1,2],[40,-9,2],byte),0,-64)" };
+  enum { ITEMS = 5, ROOM = 1024, HALF = ROOM / 2 };
+  v = devices_open();
+  area from = area_new(&v, LADING_MEM_DEVICE, ROOM), to = area_new(&v, LADING_MEM_DEVICE, ROOM);
+  lading_type *listed;
+  OK(lading_type_parse("indexed_block(1,[9,0,4,30,17,2,60,5,44,23,90,71,50,33,12,100,1,3,81,20,7,11,66,15,40,27,19,93,37,62],byte)", &listed));
+  for (int64_t i = 0; i < COUNT_OF(spell); i++) {
+    lading_type *t;
+    int64_t size;
+    OK(lading_type_parse(spell[i], &t));
+    OK(lading_type_size(t, &size));
+    const int64_t n = ITEMS * size;
+    area_fill(&from, (uint64_t)i + 1), area_fill(&to, (uint64_t)i + 50);
+    char want[ROOM];
+    memcpy(want, to.copy, ROOM);
+    OK(lading_copy(t, ITEMS, from.copy + HALF, listed, 1, want + HALF, 0, n));
+    const lading_work w = { .kind = LADING_WORK_COPY, .src_type = t, .src_count = ITEMS, .src = from.at + HALF, .dst_type = listed, .dst_count = 1, .dst = to.at + HALF, .hi = n,
+                            .src_mem = { LADING_MEM_DEVICE, 0 }, .dst_mem = { LADING_MEM_DEVICE, 0 } };
+    OK(lading_enqueue(v.q, &w, NULL));
+    OK(lading_queue_sync(v.q));
+    area_pull(&to);
+    ck_assert_msg(memcmp(want, to.copy, ROOM) == 0, "%s", spell[i]);
+    lading_type_free(t);
+  }
+  lading_type_free(listed);
+  area_free(&from), area_free(&to);
   devices_close(&v);
 }
 END_TEST
@@ -502,7 +551,8 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, ranges_of_transposes, contiguous_is_one_command, lists_of_two_spellings, lists_have_a_kernel, unknown_kinds_take_one_query_each,
-                    context_stays, kinds_are_told, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs, calls_that_fail,
-                    no_memory, device_lost, threads, waiting_holds_up_nobody);
+  return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, ranges_of_transposes, contiguous_is_one_command,
+                    lists_of_two_spellings, small_layouts_are_flat, long_lists_have_a_kernel, flat_items, unknown_kinds_take_one_query_each, context_stays,
+                    kinds_are_told, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs, calls_that_fail, no_memory, device_lost,
+                    threads, waiting_holds_up_nobody);
 }

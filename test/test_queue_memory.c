@@ -319,21 +319,25 @@ static void copied(int64_t launched, int64_t allocated) {
 }
 
 /* handover: two kernels are of one engine, so that it does not matter. */
-static void by_model(int64_t down_a_tree, int64_t handover, int64_t launched, int64_t allocated) {
+static void by_model(int64_t flat, int64_t down_a_tree, int64_t handover, int64_t launched, int64_t allocated) {
+  const int64_t most = ldg_queue_flat_most;
   ldg_model m = ldg_model_builtin();
-  m.handover = handover;
+  m.handover = handover, ldg_queue_flat_most = flat;
   v = devices_open();
   for (int i = 0; i < LDG_MODEL_SIDES * LDG_MODEL_STRIDES * LDG_MODEL_BLOCKS; i++)
     m.kernel[LDG_MODEL_TREE * LDG_MODEL_SIDES * LDG_MODEL_STRIDES * LDG_MODEL_BLOCKS + i] = down_a_tree;
   ldg_model_use(&m);
   copied(launched, allocated);
   ldg_model_use(NULL);
+  ldg_queue_flat_most = most;
   devices_close(&v);
 }
 
 /* What was packed in between before is recorded: there it goes directly, by the trees that it did not need until then. */
 START_TEST(packed_then_recorded) {
   ldg_model m = ldg_model_builtin();
+  const int64_t most = ldg_queue_flat_most;
+  ldg_queue_flat_most = 0;
   v = devices_open();
   for (int64_t i = 0; i < COUNT_OF(m.kernel); i++) m.kernel[i] = i < LDG_MODEL_TREE * COUNT_OF(m.kernel) / LDG_MODEL_KERNELS ? 1 : 1000000;
   ldg_model_use(&m);
@@ -363,13 +367,16 @@ START_TEST(packed_then_recorded) {
   lading_queue_free(q);
   cargo_free(&a), cargo_free(&b);
   ldg_model_use(NULL);
+  ldg_queue_flat_most = most;
   devices_close(&v);
 }
 END_TEST
 
-START_TEST(direct_where_trees_are_cheap) { by_model(1, 1, 1, 0); }
+START_TEST(direct_where_trees_are_cheap) { by_model(0, 1, 1, 1, 0); }
 END_TEST
-START_TEST(packed_where_trees_are_dear) { by_model(1000000, INT64_C(1000000000000), 2, 1); }
+START_TEST(packed_where_trees_are_dear) { by_model(0, 1000000, INT64_C(1000000000000), 2, 1); }
+END_TEST
+START_TEST(direct_where_both_are_flat) { by_model(ldg_queue_flat_most, 1000000, INT64_C(1000000000000), 1, 0); }
 END_TEST
 
 static void by_force(const char *force, bool tables, int64_t launched, int64_t allocated) {
@@ -462,7 +469,7 @@ int main(int argc, char **argv) {
   return CHECK_MAIN("queue_memory", argc, argv, tables_come_and_go, room_when_there_is_none, both_tables_of_a_copy, gone_with_host_under_way, room_with_host_under_way,
                     kinds_without_a_context, one_shot, staged, scratch_of_one_pool, scratch_without_a_pool, scratch_of_a_pool_that_keeps_nothing, scratch_of_one_pool_for_threads,
                     scratch_when_there_is_none,
-                    staged_where_engines_change_fast, one_shot_where_they_do_not, direct_where_trees_are_cheap, packed_where_trees_are_dear, forced_direct, forced_packed, packed_without_tables,
+                    staged_where_engines_change_fast, one_shot_where_they_do_not, direct_where_trees_are_cheap, packed_where_trees_are_dear, direct_where_both_are_flat, forced_direct, forced_packed, packed_without_tables,
                     packed_then_recorded,
                     explained, members_of_several_kinds);
 }
