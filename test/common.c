@@ -32,6 +32,11 @@ int check_main(const char *layer, const TTest *const *tests, int64_t n, int argc
   return failed != 0;
 }
 
+int share_of(int samples) {
+  const char *every = getenv("LADING_TEST_EVERY");
+  return every && atoi(every) > 1 ? samples / atoi(every) : samples;
+}
+
 uint64_t rng_next(rng *r) {
   uint64_t z = (r->state += 0x9E3779B97F4A7C15u);
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;

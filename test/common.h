@@ -10,6 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Check writes each assertion that holds to a file, a microsecond of the system's time: a byte that is compared took longer than to be moved. */
+#undef ck_assert_msg
+#undef ck_assert
+#define ck_assert_msg(expr, ...) ((expr) ? (void)0 : ck_abort_msg(__VA_ARGS__))
+#define ck_assert(expr) ck_assert_msg(expr, "Assertion '%s' failed", #expr)
+
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
@@ -36,6 +42,8 @@ int check_main(const char *layer, const TTest *const *tests, int64_t n, int argc
 #define CHECK_MAIN(layer, argc, argv, ...) \
   check_main(layer, (const TTest *const[]){__VA_ARGS__}, (int64_t)(sizeof((const TTest *const[]){__VA_ARGS__}) / sizeof(TTest *)), argc, argv)
 extern uint64_t test_seed; /* argv[1], else a fixed one */
+
+int share_of(int samples); /* runs by the kernels of one level more, and slow ones, take every so many samples only */
 
 typedef struct rng { uint64_t state; } rng;
 rng rng_of(uint64_t salt);                            /* the same salt and seed give the same numbers */

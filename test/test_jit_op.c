@@ -100,12 +100,12 @@ static void check_reduction(reducer *s, reducer *d, const reduction *o, int64_t 
 
 /* Lists with packed bytes, both ways; where entries coincide no kernel may be used, since their turn would be another (is_distinct). */
 START_TEST(every_listed_reduction) {
-  enum { CASES = TEST_ASAN || TEST_TSAN ? 3 : 12 };
+  const int cases = share_of(12);
   static const reduction all[] = { { LADING_DOUBLE, 8, LADING_SUM }, { LADING_INT32, 4, LADING_MAX }, { LADING_FLOAT, 4, LADING_PROD }, { LADING_UINT16, 2, LADING_BXOR } };
   rng r = rng_of(77);
   int used = 0;
   char *cache = own_cache(helper_path());
-  for (int i = 0; i < CASES; i++) {
+  for (int i = 0; i < cases; i++) {
     const int64_t elements = rng_in(&r, 2, 20), n = rng_in(&r, 100, 300), size = all[i % 4].size, bytes = elements * n * size;
     const bool packs = i % 3 == 0, twice = i % 3 == 1;
     reducer list = list_of(&r, all[i % 4].e, elements, n, twice), line = packed_of(bytes), *s = packs ? &list : &line, *d = packs ? &line : &list;
@@ -118,13 +118,13 @@ START_TEST(every_listed_reduction) {
     }
     reducer_free(&list), reducer_free(&line);
   }
-  ck_assert_msg(used >= CASES / 3, "%d kernels were used", used);
+  ck_assert_msg(used >= cases / 3, "%d kernels were used", used);
   drop_cache(cache);
 }
 END_TEST
 
 START_TEST(every_reduction) {
-  enum { CASES = TEST_ASAN || TEST_TSAN ? 4 : 36 };
+  const int cases = share_of(TEST_ASAN ? 12 : 36);
   static const reduction all[] = {
     { LADING_DOUBLE, 8, LADING_SUM }, { LADING_INT32, 4, LADING_PROD }, { LADING_FLOAT, 4, LADING_SUM }, { LADING_BYTE, 1, LADING_BXOR }, { LADING_UINT64, 8, LADING_BAND },
     { LADING_INT16, 2, LADING_SUM }, { LADING_DOUBLE, 8, LADING_PROD }, { LADING_UINT8, 1, LADING_PROD }, { LADING_INT8, 1, LADING_SUM }, { LADING_UINT32, 4, LADING_BOR },
@@ -138,7 +138,7 @@ START_TEST(every_reduction) {
   rng r = rng_of(76);
   int used = 0;
   char *cache = own_cache(helper_path());
-  for (int i = 0; i < CASES; i++) {
+  for (int i = 0; i < cases; i++) {
     const int64_t elements = rng_in(&r, 3, 40), n = rng_in(&r, 30, 60), size = all[i].size, bytes = elements * n * size;
     reducer s = i % 3 == 0 ? packed_of(bytes) : reducer_of(&r, all[i].e, elements, n), d = i % 3 == 1 ? packed_of(bytes) : reducer_of(&r, all[i].e, elements, n);
     for (int k = 0; k < 3; k++) check_reduction(&s, &d, &all[i], 0, bytes, &r), settles(60);
@@ -149,7 +149,7 @@ START_TEST(every_reduction) {
     }
     reducer_free(&s), reducer_free(&d);
   }
-  ck_assert_msg(used >= CASES / 2, "%d kernels were used", used);
+  ck_assert_msg(used >= cases / 2, "%d kernels were used", used);
   drop_cache(cache);
 }
 END_TEST

@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs by the kernels of one level more, and slow ones, take every so many samples only. */
-static int share_of(int samples) {
-  const char *every = getenv("LADING_TEST_EVERY");
-  return every && atoi(every) > 1 ? samples / atoi(every) : samples;
-}
-
 START_TEST(random_ranges) {
   rng r = rng_of(11);
   for (int i = 0; i < share_of(4000); i++) {

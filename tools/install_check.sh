@@ -87,8 +87,8 @@ user() { # user KIND OPTION...: builds the program above with lading as a subpro
     ninja -C "$scratch/user/$kind"
 }
 for kind in shared static; do
-  few=-Dlading:levels=base,neon # with less to compile; devices as they come, and as an embedder without them may have it
-  [ $kind = shared ] || few="$few -Dlading:cuda=false -Dlading:hip=false"
+  few='-Dlading:levels=base,neon -Dlading:hip=false' # with less to compile; NVIDIA's devices as they come, and none, as an embedder may have it
+  [ $kind = shared ] || few="$few -Dlading:cuda=false"
   # shellcheck disable=SC2086 # a list of words
   user $kind $few > "$scratch/log" 2>&1 || { cat "$scratch/log"; fail "the $kind subproject does not build"; }
   "$scratch/user/$kind/user"
