@@ -77,8 +77,8 @@ const ldg_rep *ldg_queue_body(const ldg_rep *r) { return ldg_queue_is_shifted(r)
 
 /* ---- flat ---- */
 
-/* Places; so many are written in 30 to 120 us, once, and an H200 finds them 0.5 to 2 us sooner a launch than by a tree (../bench/README.md). */
-int64_t ldg_queue_flat_most = 1 << 15;
+/* Places; so many are written in 40 to 230 us, once, and an H200 finds them 0.5 to 2 us sooner a launch than by a tree (../bench/README.md). */
+int64_t ldg_queue_flat_most = 1 << 16;
 
 static int64_t flat_places(const ldg_layout *l) { return l->rep->size / ldg_layout_grain(l); }
 

@@ -24,7 +24,7 @@ static int64_t clock_now(void) { return hours; }
 static char bytes[ARENA], shadow[ARENA];
 static void store(const arena *a, const char *from) { memcpy(a->at, from, ARENA); }
 static void fetch(const arena *a, char *to) { memcpy(to, a->at, ARENA); }
-static const arena memory = { bytes, shadow, store, fetch, { LADING_MEM_UNKNOWN, 0 }, TEST_ASAN ? 2 : TEST_TSAN ? 5 : 40, 40 };
+static const arena memory = { bytes, shadow, store, fetch, { LADING_MEM_UNKNOWN, 0 }, TEST_ASAN || TEST_TSAN ? 10 : 40, 40 };
 
 /* ---- an executor that does what a test says ---- */
 

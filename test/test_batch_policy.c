@@ -79,7 +79,7 @@ enum { CHOOSERS = sizeof choosers / sizeof *choosers };
 static const double scale[] = { 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 1, 1.1, 1.3, 2, 3, 10, 100 }; /* of a launch */
 enum { SCALES = sizeof scale / sizeof *scale };
 static const int64_t numbers[] = { 1, 2, 3, 4, 5, 8, 13, 16, 26, 32, 48, 64 };
-enum { HISTORIES = TEST_ASAN ? 5 : 40, MOST_TRIED = TEST_ASAN ? 26 : 64 }; /* these are functions without memory */
+enum { HISTORIES = 40, MOST_TRIED = 64 }; /* these are functions without memory */
 
 static void worst_for(int64_t n, double *worst) {
   for (int i = 0; i < SCALES * SCALES; i++) {
@@ -121,7 +121,7 @@ END_TEST
 START_TEST(many_messages) {
   for (int i = 0; i < SCALES * SCALES; i++) {
     const costs c = { 1, scale[i / SCALES], scale[i % SCALES] };
-    const int64_t n = TEST_ASAN ? 5000 : 100000;
+    const int64_t n = 100000;
     const double bound = c.launch + fmax((double)n * c.pack + c.send, c.pack + (double)n * c.send), end = end_of(n, &c, by_policy);
     ck_assert_msg(end <= 1.1 * bound, "%g %g: %.3f of the bound", c.pack, c.send, end / bound);
   }
@@ -204,7 +204,7 @@ static void try_machine(const machine *k, extreme bound[2]) {
 }
 
 /* Of all machines there are below: every seventh, which seed by seed are others. All of them take a few seconds. */
-enum { EVERY = TEST_ASAN ? 7 * 11 : 7 };
+enum { EVERY = 7 };
 
 START_TEST(library_within_10_percent) {
   static const int64_t ns[] = { 1, 2, 3, 5, 8, 13, 26, 32, 64, 128 }, ms[] = { 8, 300, 4096, 65536, 1 << 20 }, Ls[] = { 1000, 3000, 20000 },
@@ -312,7 +312,6 @@ static void header(const char *what, const char *column) {
 
 static void found_out(const double *all) {
   printf("\n");
-  if (TEST_ASAN) return; /* so few histories need not have a bad one for each */
   for (int k = 1; k < DECIDERS; k++) ck_assert_msg(all[k] > 2, "%s was not found out: %.3f", deciders[k].name, all[k]);
 }
 

@@ -87,7 +87,7 @@ static void judge(const end *src, const end *dst, const char *want, int64_t lo, 
 
 /* Small layouts by the places of their words, by trees, and by one side each. */
 static void some_images(rng *r) {
-  static const int64_t most[] = { 1 << 15, 1 << 15, 64, 0 };
+  static const int64_t most[] = { 1 << 16, 1 << 16, 64, 0 };
   ldg_queue_flat_most = most[rng_in(r, 0, COUNT_OF(most) - 1)];
 }
 
@@ -131,7 +131,7 @@ static void check_sample(const sample *s, int64_t count, bool device, int64_t sm
 START_TEST(every_range) {
   rng r = rng_of(21);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 20 : TEST_ASAN ? 60 : 150); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 40 : 400); i++) {
     sample *s = random_type(&r, i % 5, 9);
     check_sample(s, rng_in(&r, 1, 2), true, 18, 0, &r);
     sample_free(s);
@@ -144,7 +144,7 @@ END_TEST
 START_TEST(random_ranges) {
   rng r = rng_of(22);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 50 : TEST_ASAN ? 120 : 600); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 100 : 1500); i++) {
     sample *s = random_type(&r, i % 6, 650);
     check_sample(s, rng_in(&r, 0, 3), i % 2, 3, 3, &r);
     sample_free(s);
@@ -166,7 +166,7 @@ static sample *large_nest(rng *r) {
 START_TEST(large_nests) {
   rng r = rng_of(23);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 4 : TEST_ASAN ? 12 : 30); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 8 : 60); i++) {
     sample *s = large_nest(&r);
     check_sample(s, rng_in(&r, 1, 2), true, 0, 3, &r);
     sample_free(s);
@@ -196,7 +196,7 @@ static sample *long_list(rng *r) {
 START_TEST(long_lists) {
   rng r = rng_of(27);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 2 : TEST_ASAN ? 6 : 14); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 4 : 28); i++) {
     sample *s = long_list(&r);
     check_sample(s, rng_in(&r, 1, 2), i % 4, 0, 2, &r);
     sample_free(s);
@@ -217,7 +217,7 @@ static void check_copy(const sample *a, const sample *b, rng *r) {
 START_TEST(copies) {
   rng r = rng_of(24);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 50 : TEST_ASAN ? 100 : 500); i++) {
+  for (int i = 0; i < (TEST_TSAN ? 100 : 1000); i++) {
     sample *a = i % 3 ? random_type(&r, i % 5, 300) : random_nest(&r, 4, 600), *b = i % 3 == 1 ? random_type(&r, i % 4, 300) : random_nest(&r, 4, 600);
     check_copy(a, b, &r);
     sample_free(a), sample_free(b);
@@ -379,13 +379,13 @@ START_TEST(every_op) {
   rng r = rng_of(26);
   v = devices_open();
   for (int e = 0; e < LADING_ELEM_MAX; e++)
-    for (int i = 0; i < (TEST_TSAN ? 1 : TEST_ASAN ? 3 : 6); i++) {
+    for (int i = 0; i < (TEST_TSAN ? 1 : 6); i++) {
       random_kinds = 1u << e;
       sample *s = i % 2 ? random_type(&r, 3, 300) : random_nest(&r, 3, 600);
       check_ops(s, rng_in(&r, 1, 3), random_kinds, &r);
       sample_free(s);
     }
-  for (int i = 0; i < (TEST_TSAN ? 4 : TEST_ASAN ? 16 : 40); i++) { /* elements of several kinds */
+  for (int i = 0; i < (TEST_TSAN ? 4 : 40); i++) { /* elements of several kinds */
     random_kinds = 1u << LADING_INT16 | 1u << LADING_DOUBLE | 1u << LADING_FLOAT16 | 1u << LADING_UINT8;
     sample *s = random_type(&r, 4, 300);
     check_ops(s, rng_in(&r, 1, 3), random_kinds, &r);

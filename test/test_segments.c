@@ -5,7 +5,7 @@
 
 START_TEST(random_trees) {
   rng r = rng_of(21);
-  for (int i = 0; i < share_of(5000); i++) {
+  for (int i = 0; i < 5000; i++) {
     sample *s = random_type(&r, i % 6, 500);
     check_segments(s, rng_in(&r, 0, 3), &r);
     sample_free(s);
