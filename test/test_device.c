@@ -128,10 +128,12 @@ static void check_sample(const sample *s, int64_t count, bool device, int64_t sm
 
 /* ---- moves ---- */
 
+static int some_of(int samples) { return TEST_TSAN ? samples / 12 : v.d->fake ? samples : samples / 3; } /* a device is waited for; under the thread sanitizer each thread of a block is one */
+
 START_TEST(every_range) {
   rng r = rng_of(21);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 40 : 400); i++) {
+  for (int i = 0; i < some_of(400); i++) {
     sample *s = random_type(&r, i % 5, 9);
     check_sample(s, rng_in(&r, 1, 2), true, 18, 0, &r);
     sample_free(s);
@@ -144,7 +146,7 @@ END_TEST
 START_TEST(random_ranges) {
   rng r = rng_of(22);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 100 : 1500); i++) {
+  for (int i = 0; i < some_of(1500); i++) {
     sample *s = random_type(&r, i % 6, 650);
     check_sample(s, rng_in(&r, 0, 3), i % 2, 3, 3, &r);
     sample_free(s);
@@ -166,7 +168,7 @@ static sample *large_nest(rng *r) {
 START_TEST(large_nests) {
   rng r = rng_of(23);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 8 : 60); i++) {
+  for (int i = 0; i < some_of(72); i++) {
     sample *s = large_nest(&r);
     check_sample(s, rng_in(&r, 1, 2), true, 0, 3, &r);
     sample_free(s);
@@ -196,7 +198,7 @@ static sample *long_list(rng *r) {
 START_TEST(long_lists) {
   rng r = rng_of(27);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 4 : 28); i++) {
+  for (int i = 0; i < some_of(36); i++) {
     sample *s = long_list(&r);
     check_sample(s, rng_in(&r, 1, 2), i % 4, 0, 2, &r);
     sample_free(s);
@@ -217,7 +219,7 @@ static void check_copy(const sample *a, const sample *b, rng *r) {
 START_TEST(copies) {
   rng r = rng_of(24);
   v = devices_open();
-  for (int i = 0; i < (TEST_TSAN ? 100 : 1000); i++) {
+  for (int i = 0; i < some_of(1000); i++) {
     sample *a = i % 3 ? random_type(&r, i % 5, 300) : random_nest(&r, 4, 600), *b = i % 3 == 1 ? random_type(&r, i % 4, 300) : random_nest(&r, 4, 600);
     check_copy(a, b, &r);
     sample_free(a), sample_free(b);
