@@ -2,8 +2,8 @@
  *
  * A cargo moves units [lo, hi) of a stream from one place to another; a unit is one word, or one element of a reduction. It
  * has one of these forms: NARROW and WIDE nests are loops with a stride on both sides; LIST has places around one; FLAT has the places of all words of one item; TREES finds
- * every word by going down the trees of both layouts, from their images in device memory: it never refuses, and an image is as long as the description, not as
- * the list of its blocks. No word is split: it divides all blocks, strides and offsets of both sides.
+ * every word by going down the trees of both layouts, from their images in device memory: it never refuses, and the image of a tree is as long as the description,
+ * not as the list of its blocks. No word is split: it divides all blocks, strides and offsets of both sides.
  */
 #ifndef LDG_CARGO_H
 #define LDG_CARGO_H
@@ -50,7 +50,7 @@ typedef struct ldg_cargo_side { const int64_t *image; int64_t words; ldg_divisor
 /* Unit 0 is at stream byte `from`. */
 typedef struct ldg_cargo_trees { ldg_cargo_side side[2]; int64_t from; } ldg_cargo_trees;
 
-/* The same of two sides that are flat, `place` NULL: the side is its stream; few words, since each line of arguments is waited for. */
+/* The same of two sides that are flat, `place` NULL: an item is one run, or the side is its stream; few words, since each line of arguments is waited for. */
 typedef struct ldg_flat_side { const int32_t *place; int64_t extent; uint32_t item, magic, shift, grain; } ldg_flat_side; /* items as divisors; 2^grain bytes a place */
 typedef struct ldg_cargo_flat { ldg_flat_side side[2]; int64_t from; } ldg_cargo_flat;
 

@@ -224,13 +224,12 @@ LDG_DEVICE void ldg_dev_tile_list(const ldg_cargo *c, int64_t t) {
 /* Where stream byte `byte` of a flat side is. */
 LDG_DEVICE uint64_t ldg_dev_flat_at(const ldg_flat_side *s, const void *base, uint32_t byte) {
   uint64_t at = ldg_dev_address(base);
-  if (!s->place) return at + byte;
   if (s->item) {
     const uint32_t item = s->magic ? ldg_dev_mulhi32(byte, s->magic) >> s->shift : byte;
     byte -= item * s->item;
     at = ldg_dev_mad(item, (int32_t)s->extent, at);
   }
-  return at + (uint64_t)ldg_dev_place(s->place, s->grain, byte);
+  return s->place ? at + (uint64_t)ldg_dev_place(s->place, s->grain, byte) : at + byte;
 }
 
 LDG_DEVICE void ldg_dev_tile_flat(const ldg_cargo *c, int64_t t) {

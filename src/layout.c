@@ -72,8 +72,16 @@ static uint64_t bits_of_list(const int64_t *v, int64_t n) {
   return bits;
 }
 
+/* Entries of bytes with lengths of their own, which normal form counts one by one. */
+static uint64_t bits_of_lengths(const ldg_rep *r) {
+  uint64_t bits = bits_of_list(r->at, r->n);
+  for (int64_t i = 0; i < r->n; i++) bits |= (uint64_t)(r->cnt[i] * r->child->n);
+  return bits;
+}
+
 static uint64_t bits(const ldg_rep *r) {
   if (r->kind == LDG_BYTES) return (uint64_t)r->n;
+  if (r->cnt && r->child->kind == LDG_BYTES && r->stride == r->child->n) return bits_of_lengths(r);
   uint64_t all = bits_of_list(r->at, r->n) | (r->kind == LDG_REPEAT || r->cnt ? (uint64_t)r->stride : 0);
   if (r->child) all |= bits(r->child);
   for (int64_t i = 0; r->kids && i < r->n; i++) all |= bits(r->kids[i]);

@@ -44,7 +44,7 @@ void ldg_queue_run(const ldg_work *w);
 bool ldg_queue_ships(const ldg_work *w);
 /* Such a work on the device, which reaches both sides: as one copy, or as cargos. ERR_NOMEM, those of the backend. */
 int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
-/* Puts the trees of both layouts, neither of which is a run, where kernels find them: a graph that is recorded later may need them. */
+/* Puts the images of both layouts, neither of which is a run, where kernels find them: a graph that is recorded later may need them. */
 int ldg_queue_keep_tables(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
 /* The ways. DEVICE: all that is packed is on the device; between two layouts: packed there and unpacked. ONE_SHOT: a kernel goes to the packed
  * side in pinned memory itself. STAGED: a copy of the driver does, from or to packed bytes on the device. DIRECT: one kernel from layout to
@@ -75,11 +75,12 @@ int ldg_queue_turns(const ldg_work *w, ldg_turn *turn, int max);
 static inline bool ldg_queue_is_shifted(const ldg_rep *r) { return r->kind == LDG_JOIN && r->n == 1; }
 const ldg_rep *ldg_queue_body(const ldg_rep *r);
 
-/* The image of a canonical tree (cargo.h); and of a layout that is small enough for it the flat one, whose places are those of its base. */
+/* The image of a canonical tree (cargo.h); and of a layout that is small enough for it the flat one. Places are the body's. */
 int64_t ldg_queue_image_words(const ldg_rep *r);
 void ldg_queue_image_write(const ldg_rep *r, int64_t *words);
 bool ldg_queue_is_flat(const ldg_layout *l);
-extern int64_t ldg_queue_flat_most; /* places; with 0, as tests set it, no layout is flat */
+/* Places, where lists are no longer than that. With 0 no layout is flat: who wants that, tests and calibrate, sets it while nobody enqueues. */
+extern int64_t ldg_queue_flat_most;
 int64_t ldg_queue_flat_words(const ldg_layout *l);
 void ldg_queue_flat_write(const ldg_layout *l, int64_t *words);
 ldg_divisor ldg_queue_divisor(int64_t n, bool narrow);

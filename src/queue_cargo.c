@@ -1,4 +1,4 @@
-/* From a work to cargos. Best first: a run, one nest with its ragged ends, a list around one, and what never refuses, the trees of both sides.
+/* From a work to cargos. Best first: a run, one nest with its ragged ends, a long list around one, the places of small layouts, and what never refuses, the trees of both sides.
  * All of them in the order of the stream: a single thread that runs them keeps it. Where that matters a move goes in turns, most of which need none. */
 #include "queue.h"
 
@@ -233,22 +233,23 @@ static int flat_of(shipment *s, const ldg_plan *p, ldg_table_words *out) {
   return s->dev->table(s->lane, &id, &maker, out);
 }
 
+/* A layout has one of them, whatever is asked of it. */
+static int its_image_of(shipment *s, const ldg_plan *p, ldg_table_words *out) { return ldg_queue_is_flat(p->layout) ? flat_of(s, p, out) : image_of(s, p, out); }
+
 int ldg_queue_keep_tables(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   shipment s = { .dev = dev, .lane = lane, .work = w };
   ldg_table_words image;
   int e = LADING_OK;
-  for (int i = LDG_SRC; i <= LDG_DST && !e; i++) {
-    e = image_of(&s, w->plan[i], &image);
-    if (!e && ldg_queue_is_flat(w->plan[i]->layout)) e = flat_of(&s, w->plan[i], &image);
-  }
+  for (int i = LDG_SRC; i <= LDG_DST && !e; i++) e = its_image_of(&s, w->plan[i], &image);
   return e;
 }
 
 /* ---- lists of entries of one nest, beside a run ---- */
 
-static bool is_list(const ldg_side *s, const ldg_side *beside) {
+static bool is_list(const ldg_work *w, int i) {
+  const ldg_side *s = &w->side[i];
   const ldg_rep *r = ldg_queue_body(s->rep);
-  return s->count == 1 && r->kind == LDG_BLOCKS && !r->psum && ldg_side_is_run(beside);
+  return s->count == 1 && r->kind == LDG_BLOCKS && !r->psum && ldg_side_is_run(&w->side[!i]) && !ldg_queue_is_flat(w->plan[i]->layout);
 }
 
 /* With the list as the outermost loop, whose places are in memory. False: it is no nest, or no narrow one. */
@@ -274,13 +275,13 @@ static void list_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t lo,
 
 static int by_list(shipment *s, bool *done) {
   const ldg_side *side = s->work->side;
-  const int at = is_list(&side[LDG_SRC], &side[LDG_DST]) ? LDG_SRC : LDG_DST;
+  const int at = is_list(s->work, LDG_SRC) ? LDG_SRC : LDG_DST;
   const ldg_rep *r = ldg_queue_body(side[at].rep);
   const ldg_side *run = &side[!at];
   ldg_cargo c = blank(s);
   ldg_nest n;
   ldg_table_words image;
-  *done = is_list(&side[at], run) && !s->op && list_nest(r, &n);
+  *done = is_list(s->work, at) && !s->op && list_nest(r, &n);
   if (!*done) return LADING_OK;
   const int e = image_of(s, s->work->plan[at], &image);
   const int64_t *places = e ? NULL : places_of(&image, r);
@@ -296,35 +297,33 @@ static int by_list(shipment *s, bool *done) {
 
 /* ---- trees ---- */
 
-/* Both sides are flat or their streams, and all that is counted has 32 bits. */
+static bool is_flat_side(const ldg_work *w, int i) {
+  const ldg_side *s = &w->side[i];
+  const bool one_run = ldg_queue_body(s->rep)->kind == LDG_BYTES; /* an item of it */
+  return ldg_side_is_run(s) || ((one_run || ldg_queue_is_flat(w->plan[i]->layout)) && (s->count == 1 || is_int32(s->extent)));
+}
+
+/* All that is counted has 32 bits. */
 static bool is_flat(const shipment *s) {
-  bool yes = !s->op && s->work->hi <= INT32_MAX;
-  for (int i = LDG_SRC; i <= LDG_DST && yes; i++) {
-    const ldg_side *side = &s->work->side[i];
-    yes = ldg_side_is_run(side) || (ldg_queue_is_flat(s->work->plan[i]->layout) && (side->count == 1 || is_int32(side->extent)));
-  }
-  return yes;
+  return !s->op && s->work->hi <= INT32_MAX && is_flat_side(s->work, LDG_SRC) && is_flat_side(s->work, LDG_DST);
 }
 
 /* What is small is found by one load, whatever its tree. */
 static int load_image(shipment *s, ldg_cargo_side *to, const ldg_side *side, const ldg_plan *p, bool narrow) {
-  const bool flat = ldg_queue_is_flat(p->layout);
   ldg_table_words image;
-  const int e = flat ? flat_of(s, p, &image) : image_of(s, p, &image);
+  const int e = its_image_of(s, p, &image);
   if (e) return e;
-  to->image = image.there, to->words = flat ? 0 : image.n;
   memcpy(&to->root, image.head, sizeof to->root);
+  to->image = image.there, to->words = to->root.kind == LDG_IMAGE_FLAT ? 0 : image.n;
   to->item = (ldg_divisor){ 0, 0, 0 }, to->extent = 0;
-  if (side->count > 1) to->item = ldg_queue_divisor(side->rep->size, narrow), to->extent = side->extent;
+  if (side->count > 1) to->item = ldg_queue_divisor(narrow ? ldg_min(side->rep->size, INT32_MAX) : side->rep->size, narrow), to->extent = side->extent;
   return LADING_OK;
 }
-
-static const char *image_at(const ldg_side *s, const ldg_plan *p) { return ldg_queue_is_flat(p->layout) ? s->base : body_at(s); }
 
 static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
   const ldg_side *side = &s->work->side[i];
   const ldg_plan *p = s->work->plan[i];
-  const char *base = ldg_side_is_run(side) ? run_at(side, 0) : image_at(side, p);
+  const char *base = ldg_side_is_run(side) ? run_at(side, 0) : body_at(side);
   if (!ldg_side_is_run(side)) {
     const int e = load_image(s, &c->as.trees.side[i], side, p, c->form == LDG_FORM_FLAT);
     if (e) return e;
@@ -347,7 +346,7 @@ static void compact(ldg_cargo *c) {
   ldg_cargo_flat f = { .from = 0 };
   for (int i = LDG_SRC; i <= LDG_DST; i++) {
     const ldg_cargo_side *s = &c->as.trees.side[i];
-    const int32_t *place = s->image ? (const int32_t *)(s->image + s->root.at) : NULL;
+    const int32_t *place = s->root.kind == LDG_IMAGE_FLAT ? (const int32_t *)(s->image + s->root.at) : NULL;
     f.side[i] = (ldg_flat_side){ place, s->extent, (uint32_t)s->item.n, (uint32_t)s->item.magic, (uint32_t)s->item.shift, (uint32_t)s->root.shift };
   }
   c->as.flat = f;
@@ -416,7 +415,7 @@ bool ldg_queue_ships(const ldg_work *w) { return w->reduction.op == LADING_REPLA
 static int load_all(shipment *s) {
   bool done;
   int e = by_nest(s, &done);
-  if (!e && !done && !is_flat(s)) e = by_list(s, &done);
+  if (!e && !done) e = by_list(s, &done);
   return e || done ? e : by_trees(s);
 }
 

@@ -1,4 +1,4 @@
-/* The image of a tree: what a kernel reads to find any byte, as long as the description. */
+/* Images: what a kernel reads to find any byte. That of a tree is as long as the description; that of a small layout is flat, the places of its words. */
 #include "queue.h"
 
 #include "base_inverse.h"
@@ -77,32 +77,29 @@ const ldg_rep *ldg_queue_body(const ldg_rep *r) { return ldg_queue_is_shifted(r)
 
 /* ---- flat ---- */
 
-/* Places; so many are written in 40 to 230 us, once, and an H200 finds them 0.5 to 2 us sooner a launch than by a tree (../bench/README.md). */
+/* So many are written once, in as long as a type of them takes to commit, and an H200 finds them 0.4 to 2.3 us sooner a launch than by a tree (../bench/README.md). */
 int64_t ldg_queue_flat_most = 1 << 16;
 
 static int64_t flat_places(const ldg_layout *l) { return l->rep->size / ldg_layout_grain(l); }
 
 bool ldg_queue_is_flat(const ldg_layout *l) {
-  const ldg_rep *r = l->rep;
-  const ldg_rep *body = ldg_queue_body(r);
-  const int64_t words = body->kind == LDG_BLOCKS && ldg_queue_flat_most ? body->n * (body->psum ? 2 : 1) : 0; /* as long as its lists are anyway */
-  return r->kind != LDG_BYTES && r->lo >= INT32_MIN && r->hi <= INT32_MAX && flat_places(l) <= ldg_max(ldg_queue_flat_most, 2 * words);
+  const ldg_rep *r = ldg_queue_body(l->rep);
+  const int64_t words = r->kind == LDG_BLOCKS && ldg_queue_flat_most ? r->n * (r->psum ? 2 : 1) : 0; /* as long as its lists are anyway */
+  return r->kind != LDG_BYTES /* which has no places */ && r->lo >= INT32_MIN && r->hi <= INT32_MAX && flat_places(l) <= ldg_max(ldg_queue_flat_most, 2 * words);
 }
 
 int64_t ldg_queue_flat_words(const ldg_layout *l) { return LDG_IMAGE_NODE_WORDS + (flat_places(l) + 1) / 2; }
 
-typedef struct flat { int32_t *place; int shift; } flat;
-
-static int write_flat(void *arg, int64_t off, int64_t pos, int64_t len) {
-  const flat *f = arg;
-  for (int64_t k = 0; k < len; k += (int64_t)1 << f->shift) f->place[(pos + k) >> f->shift] = (int32_t)(off + k);
-  return 0;
-}
-
+/* By runs, which the grain divides; pieces of them it need not. */
 void ldg_queue_flat_write(const ldg_layout *l, int64_t *words) {
-  const ldg_image_node root = { .kind = LDG_IMAGE_FLAT, .at = LDG_IMAGE_NODE_WORDS, .shift = __builtin_ctzll((uint64_t)ldg_layout_grain(l)) };
-  flat f = { (int32_t *)(words + root.at), (int)root.shift };
+  const int64_t grain = ldg_layout_grain(l);
+  const ldg_image_node root = { .kind = LDG_IMAGE_FLAT, .at = LDG_IMAGE_NODE_WORDS, .shift = __builtin_ctzll((uint64_t)grain) };
+  int32_t *place = (int32_t *)(words + root.at);
   memcpy(words, &root, sizeof root);
   words[ldg_queue_flat_words(l) - 1] = 0; /* of which half may be no place */
-  ldg_rep_walk(l->rep, 0, l->rep->size, write_flat, &f);
+  ldg_cursor c;
+  int64_t off, len;
+  ldg_cursor_seek(&c, ldg_queue_body(l->rep), 0);
+  while (ldg_cursor_run(&c, &off, &len))
+    for (int64_t k = 0; k < len; k += grain) *place++ = (int32_t)(off + k);
 }

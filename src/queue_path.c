@@ -23,9 +23,10 @@ static bool is_loop(const ldg_side *s, int64_t bytes) {
   return is_nest(s, &line, bytes);
 }
 
-/* A flat layout costs as a loop does: what is read besides are places, in the order of the stream. */
+/* A flat layout costs as a loop of its words does: what is read besides are places, in the order of the stream. */
+enum { BY_PLACES = LDG_MODEL_KERNELS };
 static int kernel_of(const ldg_plan *p, const ldg_side *s, int64_t bytes) {
-  return ldg_queue_is_flat(p->layout) || is_loop(s, bytes) ? LDG_MODEL_HERE : LDG_MODEL_TREE;
+  return is_loop(s, bytes) ? LDG_MODEL_HERE : ldg_queue_is_flat(p->layout) ? BY_PLACES : LDG_MODEL_TREE;
 }
 
 /* The mean block, and what a block goes on past to the next one. */
@@ -35,12 +36,12 @@ static int stride_of(const ldg_rep *r) {
   return gap < SECTOR ? LDG_MODEL_NEAR : gap < PAGE ? LDG_MODEL_LINE : LDG_MODEL_PAGE;
 }
 
-/* A kernel that goes down a tree does so for every word: blocks count as so many words where words are narrower than they could be. */
+/* A kernel that goes down a tree or reads places does so for every word: blocks count as so many words where words are narrower than they could be. */
 static double kernel_ns(int kernel, const ldg_side *s, int dir, int64_t grain, int64_t bytes) {
   const int side = dir == LDG_PACK ? LDG_MODEL_READ : LDG_MODEL_WRITE;
-  const int64_t block = block_of(s->rep), piece = kernel == LDG_MODEL_TREE && grain < LDG_WORD_MAX ? ldg_min(grain, block) : block;
+  const int64_t block = block_of(s->rep), piece = (kernel == LDG_MODEL_TREE || kernel == BY_PLACES) && grain < LDG_WORD_MAX ? ldg_min(grain, block) : block;
   const int stride = piece < block ? LDG_MODEL_NEAR : stride_of(s->rep);
-  return (double)bytes / (double)piece * ldg_model_kernel(kernel, side, stride, piece);
+  return (double)bytes / (double)piece * ldg_model_kernel(kernel == BY_PLACES ? LDG_MODEL_HERE : kernel, side, stride, piece);
 }
 
 static int64_t grain_of(const ldg_plan *p, const ldg_side *s) {
@@ -71,7 +72,7 @@ static forecast between(const ldg_plan *const p[2], const ldg_side s[2], int64_t
   const bool nest = is_nest(&s[LDG_SRC], &s[LDG_DST], bytes);
   const int64_t grain = ldg_min(grain_of(p[LDG_SRC], &s[LDG_SRC]), grain_of(p[LDG_DST], &s[LDG_DST]));
   const bool flat = ldg_queue_is_flat(p[LDG_SRC]->layout) && ldg_queue_is_flat(p[LDG_DST]->layout);
-  const int kernel = nest || flat ? LDG_MODEL_HERE : LDG_MODEL_TREE;
+  const int kernel = nest ? LDG_MODEL_HERE : flat ? BY_PLACES : LDG_MODEL_TREE;
   const double direct = ldg_model_launch() + kernel_ns(kernel, &s[LDG_SRC], LDG_PACK, grain, bytes) + kernel_ns(kernel, &s[LDG_DST], LDG_UNPACK, grain, bytes);
   const double packed = packed_ns(p[LDG_SRC], &s[LDG_SRC], LDG_PACK, bytes) + packed_ns(p[LDG_DST], &s[LDG_DST], LDG_UNPACK, bytes);
   return (forecast){ to_layout, { direct, packed } };
@@ -112,7 +113,7 @@ ldg_path ldg_queue_path(const ldg_work *w) {
 static const char *how(const ldg_plan *p, const ldg_side *s, int64_t bytes) {
   if (ldg_side_is_run(s)) return "one copy of the driver, or one kernel if it is small";
   if (is_loop(s, bytes)) return "one nest of loops";
-  return ldg_queue_is_flat(p->layout) ? "no nest, but small: a kernel reads where each word is" : "no nest: a kernel goes down the tree";
+  return ldg_queue_is_flat(p->layout) ? "no nest: a kernel reads where each word is" : "no nest: a kernel goes down the tree";
 }
 
 static void tell(ldg_text *t, const char *where, const char *why, const forecast *f) {

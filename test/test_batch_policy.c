@@ -79,7 +79,7 @@ enum { CHOOSERS = sizeof choosers / sizeof *choosers };
 static const double scale[] = { 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 1, 1.1, 1.3, 2, 3, 10, 100 }; /* of a launch */
 enum { SCALES = sizeof scale / sizeof *scale };
 static const int64_t numbers[] = { 1, 2, 3, 4, 5, 8, 13, 16, 26, 32, 48, 64 };
-enum { HISTORIES = 40, MOST_TRIED = 64 }; /* these are functions without memory */
+enum { HISTORIES = 40, MOST_TRIED = 64 };
 
 static void worst_for(int64_t n, double *worst) {
   for (int i = 0; i < SCALES * SCALES; i++) {

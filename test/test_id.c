@@ -1,5 +1,7 @@
 /* id: layout ids are equal iff the byte sequences are, signatures iff the element sequences are; text reads back. */
 #include "random_types.h"
+#include "build.h"
+#include "plan.h"
 #include <inttypes.h>
 
 /* Many small types of all counts, with their sequences: ids must partition them exactly as the sequences do. */
@@ -236,8 +238,25 @@ START_TEST(id_of_count_is_id_of_contiguous) {
 }
 END_TEST
 
+/* The width of words: of what lies between entries as well as of entries, however they are counted. */
+START_TEST(grains) {
+  static const struct { const char *spell; int64_t grain; } of[] = {
+    { "indexed([2,1,3],[5,0,9],double)", 8 }, { "indexed([2,1,3],[5,0,9],float)", 4 }, { "hindexed([8,4,16],[0,16,32],byte)", 4 }, { "hindexed([8,4,16],[0,17,32],byte)", 1 },
+    { "hindexed([8,6,16],[0,16,32],byte)", 2 }, { "vector(3,2,5,int)", 4 }, { "vector(3,4,8,double)", 16 }, { "struct([1,1],[0,6],[int,short])", 2 }, { "byte", 1 },
+  };
+  for (int64_t i = 0; i < COUNT_OF(of); i++) {
+    lading_type *t;
+    ck_assert_int_eq(lading_type_parse(of[i].spell, &t), LADING_OK);
+    ck_assert_int_eq(lading_type_commit(t), LADING_OK);
+    const int64_t grain = ldg_layout_grain(((const ldg_plan *)atomic_load(&t->plan))->layout);
+    ck_assert_msg(grain == of[i].grain, "%s: %" PRId64, of[i].spell, grain);
+    lading_type_free(t);
+  }
+}
+END_TEST
+
 int main(int argc, char **argv) {
   return CHECK_MAIN("id", argc, argv, ids_equal_iff_sequences_equal, signatures_equal_iff_elements_equal, one_text_for_one_sequence, one_text_for_one_nest,
                     respelled_types_have_the_same_id, altered_sequences_have_another_id, text_reads_back, constructor_calls_read_back,
-                    far_deltas_have_ids_of_their_own, id_of_count_is_id_of_contiguous);
+                    far_deltas_have_ids_of_their_own, id_of_count_is_id_of_contiguous, grains);
 }

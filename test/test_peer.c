@@ -368,7 +368,7 @@ START_TEST(long_random_histories) {
   lading_type *t[TYPES];
   int64_t accepted = 0, needs = 0, evictions = 0;
   make_shapes(t);
-  for (int i = 0; i < (3000); i++) {
+  for (int i = 0; i < 3000; i++) {
     world w = world_new(t, rng_in(&r, 1, 4), rng_in(&r, 1, 4));
     for (int k = 0; k < 200; k++) {
       const int action = (int)rng_in(&r, 0, 60), types = 2 + i % (TYPES - 1);
@@ -394,7 +394,7 @@ START_TEST(altered_messages) {
   message m, need;
   int64_t count, rn;
   make_shapes(t);
-  for (int i = 0; i < (1000); i++) {
+  for (int i = 0; i < 1000; i++) {
     lading_peer *a = peer_of(0, 1), *b = peer_of(0, 1);
     for (int k = 0; k < 100; k++) {
       lading_type *got = NULL;

@@ -202,12 +202,14 @@ START_TEST(flat_items) {
     char want[ROOM];
     memcpy(want, to.copy, ROOM);
     OK(lading_copy(t, ITEMS, from.copy + HALF, listed, 1, want + HALF, 0, n));
+    const int64_t before = v.d->fake ? devices_say(&v, "ran ldg_d_flat_one") : 0;
     const lading_work w = { .kind = LADING_WORK_COPY, .src_type = t, .src_count = ITEMS, .src = from.at + HALF, .dst_type = listed, .dst_count = 1, .dst = to.at + HALF, .hi = n,
                             .src_mem = { LADING_MEM_DEVICE, 0 }, .dst_mem = { LADING_MEM_DEVICE, 0 } };
     OK(lading_enqueue(v.q, &w, NULL));
     OK(lading_queue_sync(v.q));
     area_pull(&to);
     ck_assert_msg(memcmp(want, to.copy, ROOM) == 0, "%s", spell[i]);
+    if (v.d->fake) ck_assert_int_eq(devices_say(&v, "ran ldg_d_flat_one") - before, 1);
     lading_type_free(t);
   }
   lading_type_free(listed);

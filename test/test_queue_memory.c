@@ -333,11 +333,12 @@ static void by_model(int64_t flat, int64_t down_a_tree, int64_t handover, int64_
   devices_close(&v);
 }
 
-/* What was packed in between before is recorded: there it goes directly, by the trees that it did not need until then. */
-START_TEST(packed_then_recorded) {
+/* What was packed in between before is recorded: there it goes directly, by the images that it did not need until then. */
+static void check_recorded(int64_t flat) {
+  setenv("LADING_FORCE", "device", 1);
   ldg_model m = ldg_model_builtin();
   const int64_t most = ldg_queue_flat_most;
-  ldg_queue_flat_most = 0;
+  ldg_queue_flat_most = flat;
   v = devices_open();
   for (int64_t i = 0; i < COUNT_OF(m.kernel); i++) m.kernel[i] = i < LDG_MODEL_TREE * COUNT_OF(m.kernel) / LDG_MODEL_KERNELS ? 1 : 1000000;
   ldg_model_use(&m);
@@ -348,7 +349,9 @@ START_TEST(packed_then_recorded) {
   const lading_work w = { .kind = LADING_WORK_COPY, .src_type = a.type, .src_count = 1, .src = a.mem.at, .dst_type = b.type, .dst_count = 1, .dst = b.mem.at,
                           .hi = a.n, .src_mem = there, .dst_mem = there };
   OK(lading_queue_wrap(v.backend, v.stream, &q));
+  count_from_here();
   OK(lading_enqueue(q, &w, NULL));
+  called("LaunchKernel", 2);
   OK(lading_queue_sync(q));
   ck_assert_int_eq(v.d->begin_capture(v.stream, 0), 0);
   OK(lading_enqueue(q, &w, NULL));
@@ -370,6 +373,8 @@ START_TEST(packed_then_recorded) {
   ldg_queue_flat_most = most;
   devices_close(&v);
 }
+
+START_TEST(packed_then_recorded) { check_recorded(0), check_recorded(ldg_queue_flat_most); }
 END_TEST
 
 START_TEST(direct_where_trees_are_cheap) { by_model(0, 1, 1, 1, 0); }

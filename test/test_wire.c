@@ -302,7 +302,7 @@ static int64_t altered(rng *r, bytes b, unsigned char *out) {
 START_TEST(alterations_do_no_harm) {
   rng r = rng_of(77);
   int64_t sealed = 0, passed = 0;
-  for (int i = 0; i < (2500); i++) {
+  for (int i = 0; i < 2500; i++) {
     sample *s = random_type(&r, i % 6, 200);
     bytes b = encoded(s->type);
     for (int k = 0; k < 40 && b.n < ALTERED_MAX; k++) {
