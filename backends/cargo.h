@@ -55,7 +55,7 @@ typedef struct ldg_flat_side { const int32_t *place; int64_t extent; uint32_t it
 typedef struct ldg_cargo_flat { ldg_flat_side side[2]; int64_t from; } ldg_cargo_flat;
 
 /* A kernel each. NARROW: a nest of fewer than 2^31 units, and of strides in it, all of 32 bits; WIDE: any nest; LIST: a list around a nest that is NARROW; FLAT: both
- * sides are flat or their streams, these shorter than 2^31 bytes, and extents of 32 bits; TREES: any two sides. */
+ * sides are flat, items of one run, or their streams, these shorter than 2^31 bytes, and extents of 32 bits; TREES: any two sides. */
 enum { LDG_FORM_NARROW, LDG_FORM_WIDE, LDG_FORM_LIST, LDG_FORM_FLAT, LDG_FORM_TREES, LDG_FORMS };
 
 typedef struct ldg_cargo {

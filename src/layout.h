@@ -19,7 +19,7 @@ int ldg_layout_intern(const ldg_rep *canonical, const ldg_layout **out);
 const ldg_layout *ldg_layout_ref(const ldg_layout *l);
 void ldg_layout_release(const ldg_layout *l);
 int ldg_layout_stats(const ldg_layout *l, ldg_rep_stats *out); /* cached; ERR_NOMEM */
-/* The greatest power of two up to 16 that divides all lengths, offsets and strides of the tree, and so every run of it; cached. */
+/* The greatest power of two up to 16 that divides every run of the tree and where it begins, by its lengths, offsets and strides; cached. */
 int64_t ldg_layout_grain(const ldg_layout *l);
 
 /* Design 2.2. The stream as a string of byte deltas has a polynomial hash that composes over a tree without expanding it:

@@ -79,6 +79,8 @@ const ldg_rep *ldg_queue_body(const ldg_rep *r);
 int64_t ldg_queue_image_words(const ldg_rep *r);
 void ldg_queue_image_write(const ldg_rep *r, int64_t *words);
 bool ldg_queue_is_flat(const ldg_layout *l);
+/* A run, or items of runs or of flat layouts, of which all that is counted up to stream byte `hi` has 32 bits. */
+bool ldg_queue_is_flat_side(const ldg_plan *p, const ldg_side *s, int64_t hi);
 /* Places, where lists are no longer than that. With 0 no layout is flat: who wants that, tests and calibrate, sets it while nobody enqueues. */
 extern int64_t ldg_queue_flat_most;
 int64_t ldg_queue_flat_words(const ldg_layout *l);

@@ -297,24 +297,19 @@ static int by_list(shipment *s, bool *done) {
 
 /* ---- trees ---- */
 
-static bool is_flat_side(const ldg_work *w, int i) {
-  const ldg_side *s = &w->side[i];
-  const bool one_run = ldg_queue_body(s->rep)->kind == LDG_BYTES; /* an item of it */
-  return ldg_side_is_run(s) || ((one_run || ldg_queue_is_flat(w->plan[i]->layout)) && (s->count == 1 || is_int32(s->extent)));
-}
-
-/* All that is counted has 32 bits. */
 static bool is_flat(const shipment *s) {
-  return !s->op && s->work->hi <= INT32_MAX && is_flat_side(s->work, LDG_SRC) && is_flat_side(s->work, LDG_DST);
+  const ldg_work *w = s->work;
+  return !s->op && ldg_queue_is_flat_side(w->plan[LDG_SRC], &w->side[LDG_SRC], w->hi) && ldg_queue_is_flat_side(w->plan[LDG_DST], &w->side[LDG_DST], w->hi);
 }
 
 /* What is small is found by one load, whatever its tree. */
 static int load_image(shipment *s, ldg_cargo_side *to, const ldg_side *side, const ldg_plan *p, bool narrow) {
-  ldg_table_words image;
-  const int e = its_image_of(s, p, &image);
+  const bool one_run = ldg_queue_body(side->rep)->kind == LDG_BYTES;
+  ldg_table_words image = { .there = NULL };
+  const int e = narrow && one_run ? LADING_OK : its_image_of(s, p, &image);
   if (e) return e;
   memcpy(&to->root, image.head, sizeof to->root);
-  to->image = image.there, to->words = to->root.kind == LDG_IMAGE_FLAT ? 0 : image.n;
+  to->image = image.there, to->words = one_run || to->root.kind == LDG_IMAGE_FLAT ? 0 : image.n;
   to->item = (ldg_divisor){ 0, 0, 0 }, to->extent = 0;
   if (side->count > 1) to->item = ldg_queue_divisor(narrow ? ldg_min(side->rep->size, INT32_MAX) : side->rep->size, narrow), to->extent = side->extent;
   return LADING_OK;

@@ -77,7 +77,7 @@ const ldg_rep *ldg_queue_body(const ldg_rep *r) { return ldg_queue_is_shifted(r)
 
 /* ---- flat ---- */
 
-/* So many are written once, in as long as a type of them takes to commit, and an H200 finds them 0.4 to 2.3 us sooner a launch than by a tree (../bench/README.md). */
+/* So many are written once, in 0.02 to 0.4 ms, and an H200 finds them 0.4 to 2.3 us sooner a launch than by a tree (../bench/README.md). */
 int64_t ldg_queue_flat_most = 1 << 16;
 
 static int64_t flat_places(const ldg_layout *l) { return l->rep->size / ldg_layout_grain(l); }
@@ -85,7 +85,14 @@ static int64_t flat_places(const ldg_layout *l) { return l->rep->size / ldg_layo
 bool ldg_queue_is_flat(const ldg_layout *l) {
   const ldg_rep *r = ldg_queue_body(l->rep);
   const int64_t words = r->kind == LDG_BLOCKS && ldg_queue_flat_most ? r->n * (r->psum ? 2 : 1) : 0; /* as long as its lists are anyway */
-  return r->kind != LDG_BYTES /* which has no places */ && r->lo >= INT32_MIN && r->hi <= INT32_MAX && flat_places(l) <= ldg_max(ldg_queue_flat_most, 2 * words);
+  return r->kind != LDG_BYTES /* which has no places */ && r->size <= UINT32_MAX && r->lo >= INT32_MIN && r->hi <= INT32_MAX && flat_places(l) <= ldg_max(ldg_queue_flat_most, 2 * words);
+}
+
+bool ldg_queue_is_flat_side(const ldg_plan *p, const ldg_side *s, int64_t hi) {
+  if (hi > INT32_MAX) return false;
+  if (ldg_side_is_run(s)) return true;
+  const bool near = s->count == 1 || s->extent == (int32_t)s->extent;
+  return near && (ldg_queue_body(s->rep)->kind == LDG_BYTES || ldg_queue_is_flat(p->layout));
 }
 
 int64_t ldg_queue_flat_words(const ldg_layout *l) { return LDG_IMAGE_NODE_WORDS + (flat_places(l) + 1) / 2; }
@@ -94,12 +101,12 @@ int64_t ldg_queue_flat_words(const ldg_layout *l) { return LDG_IMAGE_NODE_WORDS 
 void ldg_queue_flat_write(const ldg_layout *l, int64_t *words) {
   const int64_t grain = ldg_layout_grain(l);
   const ldg_image_node root = { .kind = LDG_IMAGE_FLAT, .at = LDG_IMAGE_NODE_WORDS, .shift = __builtin_ctzll((uint64_t)grain) };
-  int32_t *place = (int32_t *)(words + root.at);
+  int32_t *place = (int32_t *)(words + root.at), *const end = place + flat_places(l);
   memcpy(words, &root, sizeof root);
   words[ldg_queue_flat_words(l) - 1] = 0; /* of which half may be no place */
   ldg_cursor c;
   int64_t off, len;
   ldg_cursor_seek(&c, ldg_queue_body(l->rep), 0);
   while (ldg_cursor_run(&c, &off, &len))
-    for (int64_t k = 0; k < len; k += grain) *place++ = (int32_t)(off + k);
+    for (int64_t k = 0; k < len && place < end; k += grain) *place++ = (int32_t)(off + k);
 }

@@ -26,7 +26,7 @@ static bool is_loop(const ldg_side *s, int64_t bytes) {
 /* A flat layout costs as a loop of its words does: what is read besides are places, in the order of the stream. */
 enum { BY_PLACES = LDG_MODEL_KERNELS };
 static int kernel_of(const ldg_plan *p, const ldg_side *s, int64_t bytes) {
-  return is_loop(s, bytes) ? LDG_MODEL_HERE : ldg_queue_is_flat(p->layout) ? BY_PLACES : LDG_MODEL_TREE;
+  return is_loop(s, bytes) ? LDG_MODEL_HERE : ldg_queue_is_flat_side(p, s, bytes) ? BY_PLACES : LDG_MODEL_TREE;
 }
 
 /* The mean block, and what a block goes on past to the next one. */
@@ -71,7 +71,7 @@ static forecast to_pinned(const ldg_plan *p, const ldg_side *s, int dir, int64_t
 static forecast between(const ldg_plan *const p[2], const ldg_side s[2], int64_t bytes) {
   const bool nest = is_nest(&s[LDG_SRC], &s[LDG_DST], bytes);
   const int64_t grain = ldg_min(grain_of(p[LDG_SRC], &s[LDG_SRC]), grain_of(p[LDG_DST], &s[LDG_DST]));
-  const bool flat = ldg_queue_is_flat(p[LDG_SRC]->layout) && ldg_queue_is_flat(p[LDG_DST]->layout);
+  const bool flat = ldg_queue_is_flat_side(p[LDG_SRC], &s[LDG_SRC], bytes) && ldg_queue_is_flat_side(p[LDG_DST], &s[LDG_DST], bytes);
   const int kernel = nest ? LDG_MODEL_HERE : flat ? BY_PLACES : LDG_MODEL_TREE;
   const double direct = ldg_model_launch() + kernel_ns(kernel, &s[LDG_SRC], LDG_PACK, grain, bytes) + kernel_ns(kernel, &s[LDG_DST], LDG_UNPACK, grain, bytes);
   const double packed = packed_ns(p[LDG_SRC], &s[LDG_SRC], LDG_PACK, bytes) + packed_ns(p[LDG_DST], &s[LDG_DST], LDG_UNPACK, bytes);
@@ -113,7 +113,7 @@ ldg_path ldg_queue_path(const ldg_work *w) {
 static const char *how(const ldg_plan *p, const ldg_side *s, int64_t bytes) {
   if (ldg_side_is_run(s)) return "one copy of the driver, or one kernel if it is small";
   if (is_loop(s, bytes)) return "one nest of loops";
-  return ldg_queue_is_flat(p->layout) ? "no nest: a kernel reads where each word is" : "no nest: a kernel goes down the tree";
+  return ldg_queue_is_flat_side(p, s, bytes) ? "no nest: a kernel reads where each word is" : "no nest: a kernel goes down the tree";
 }
 
 static void tell(ldg_text *t, const char *where, const char *why, const forecast *f) {

@@ -248,7 +248,8 @@ START_TEST(huge_streams) {
     area *mem = area_of(0, LADING_MEM_DEVICE, 8192), *packed = area_of(1, LADING_MEM_DEVICE, 8192);
     area_fill(mem, 1), area_fill(packed, 2);
     for (int k = 0; k < 10; k++) {
-      const int64_t size = count * info_of(t).size, lo = rng_in(&r, k % 2 ? size - 8192 : size / 2, size - 6001), hi = lo + rng_in(&r, 1, 6000);
+      const int64_t size = count * info_of(t).size, last = k > 1 || size < INT32_MAX - 6 ? 0 : k ? ldg_min(size, INT32_MAX) : size;
+      const int64_t lo = last ? last - 5000 : rng_in(&r, k % 2 ? size - 8192 : size / 2, size - 6001), hi = last ? last : lo + rng_in(&r, 1, 6000);
       const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = count, .src = mem->at, .dst = packed->at, .lo = lo, .hi = hi };
       char *want = malloc((size_t)(hi - lo));
       ck_assert_int_eq(lading_pack(t, count, mem->copy, want, lo, hi), LADING_OK);
@@ -278,7 +279,7 @@ START_TEST(start_of_a_long_loop) {
   area_pull(packed);
   ck_assert(!memcmp(want, packed->copy, N));
   lading_type_free(t);
-  t = parsed("resized(contiguous(4294967301,byte),0,4294967400)");
+  t = parsed("resized(contiguous(4294967301,byte),0,100)");
   lading_type *list = parsed("indexed_block(1,[9,0,4,30,17,2,60,5,44,23,90,71,50,33,12,100],byte)");
   memcpy(want, packed->copy, 128);
   OK(lading_copy(t, 2, mem->copy, list, 1, want, 0, 16));
@@ -305,7 +306,7 @@ START_TEST(far_apart) {
   static const char *const types[] = {
     "hvector(3,8,2147483647,byte)", "hvector(3,8,2147483648,byte)", "hvector(3,16,2147483664,byte)", "hvector(3,5,-2147483649,byte)",
     "hvector(2,1,4294967296,hvector(3,7,11,byte))", "hvector(3,1,-2147483640,hvector(3,4,24,int))", "hvector(2,1,2147483700,hvector(2,1,2147483600,hvector(3,2,64,int)))",
-    "hindexed([3,1,2],[5,2147483645,9],byte)", "hindexed([3,1,2],[5,2147483648,9],byte)", "hindexed([3,1,2],[5,-2147483648,9],byte)", "hindexed([3,1,2],[5,-2147483652,9],byte)",
+    "hindexed([3,1,2],[5,2147483651,9],byte)", "hindexed([3,1,2],[5,2147483652,9],byte)", "hindexed([3,1,2],[5,-2147483643,9],byte)", "hindexed([3,1,2],[5,-2147483644,9],byte)",
     "resized(hindexed([3,1,2],[5,40,9],byte),0,2147483647)", "resized(hindexed([3,1,2],[5,40,9],byte),0,3221225472)",
     "resized(hindexed([3,1,2],[5,40,9],byte),0,-2147483648)", "resized(hindexed([3,1,2],[5,40,9],byte),0,-3221225472)",
   };

@@ -108,7 +108,7 @@ START_TEST(contiguous_is_one_command) {
 }
 END_TEST
 
-/* One layout in two spellings, too long for one normal form: a list, and a join of two. They share a table, which is of whichever came first. */
+/* One layout in two spellings, too long for one normal form: a list, and a join of two. Where neither is flat they share a table, which is of whichever came first. */
 enum { PLACES = 70000, TAKEN = 8192 /* bytes that are packed */ };
 static lading_type *long_list(bool joined) {
   static int64_t at[PLACES];
@@ -213,6 +213,33 @@ START_TEST(flat_items) {
     lading_type_free(t);
   }
   lading_type_free(listed);
+  area_free(&from), area_free(&to);
+  devices_close(&v);
+}
+END_TEST
+
+/* Of addresses, with no base, as structs of an application are spelled. */
+START_TEST(flat_addresses) {
+  enum { N = 64, FIELDS = 3 };
+  static const int64_t len[FIELDS] = { 3, 1, 2 }, at[FIELDS] = { 40, 3, 9 };
+  v = devices_open();
+  area from = area_new(&v, LADING_MEM_DEVICE, N), to = area_new(&v, LADING_MEM_DEVICE, N);
+  int64_t address[FIELDS];
+  lading_type *t;
+  for (int i = 0; i < FIELDS; i++) address[i] = (int64_t)(intptr_t)from.at + at[i];
+  OK(lading_type_hindexed(FIELDS, len, address, lading_elem_type(LADING_BYTE), &t));
+  area_fill(&from, 1), area_fill(&to, 2);
+  const int64_t before = v.d->fake ? devices_say(&v, "ran ldg_d_flat_one") : 0;
+  const lading_work w = { .kind = LADING_WORK_PACK, .src_type = t, .src_count = 1, .src = NULL, .dst = to.at, .hi = 6,
+                          .src_mem = { LADING_MEM_DEVICE, 0 }, .dst_mem = { LADING_MEM_DEVICE, 0 } };
+  char want[6];
+  for (int64_t i = 0, k = 0; i < FIELDS; k += len[i++]) memcpy(want + k, from.copy + at[i], (size_t)len[i]);
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  area_pull(&to);
+  ck_assert_mem_eq(to.copy, want, 6);
+  if (v.d->fake) ck_assert_int_eq(devices_say(&v, "ran ldg_d_flat_one") - before, 1);
+  lading_type_free(t);
   area_free(&from), area_free(&to);
   devices_close(&v);
 }
@@ -554,7 +581,7 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, ranges_of_transposes, contiguous_is_one_command,
-                    lists_of_two_spellings, small_layouts_are_flat, long_lists_have_a_kernel, flat_items, unknown_kinds_take_one_query_each, context_stays,
+                    lists_of_two_spellings, small_layouts_are_flat, long_lists_have_a_kernel, flat_items, flat_addresses, unknown_kinds_take_one_query_each, context_stays,
                     kinds_are_told, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs, calls_that_fail, no_memory, device_lost,
                     threads, waiting_holds_up_nobody);
 }

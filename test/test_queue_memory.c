@@ -381,6 +381,18 @@ START_TEST(direct_where_trees_are_cheap) { by_model(0, 1, 1, 1, 0); }
 END_TEST
 START_TEST(packed_where_trees_are_dear) { by_model(0, 1000000, INT64_C(1000000000000), 2, 1); }
 END_TEST
+/* A flat way goes word by word, of 4 bytes there, and loops by blocks of 12 and 16. */
+START_TEST(packed_where_words_are_dear) {
+  ldg_model m = ldg_model_builtin();
+  v = devices_open();
+  for (int64_t i = 0; i < COUNT_OF(m.kernel) / LDG_MODEL_KERNELS; i++)
+    if (i % LDG_MODEL_BLOCKS < 3) m.kernel[LDG_MODEL_HERE * (COUNT_OF(m.kernel) / LDG_MODEL_KERNELS) + i] = 1000000;
+  ldg_model_use(&m);
+  copied(2, 1);
+  ldg_model_use(NULL);
+  devices_close(&v);
+}
+END_TEST
 START_TEST(direct_where_both_are_flat) { by_model(ldg_queue_flat_most, 1000000, INT64_C(1000000000000), 1, 0); }
 END_TEST
 
@@ -474,7 +486,7 @@ int main(int argc, char **argv) {
   return CHECK_MAIN("queue_memory", argc, argv, tables_come_and_go, room_when_there_is_none, both_tables_of_a_copy, gone_with_host_under_way, room_with_host_under_way,
                     kinds_without_a_context, one_shot, staged, scratch_of_one_pool, scratch_without_a_pool, scratch_of_a_pool_that_keeps_nothing, scratch_of_one_pool_for_threads,
                     scratch_when_there_is_none,
-                    staged_where_engines_change_fast, one_shot_where_they_do_not, direct_where_trees_are_cheap, packed_where_trees_are_dear, direct_where_both_are_flat, forced_direct, forced_packed, packed_without_tables,
+                    staged_where_engines_change_fast, one_shot_where_they_do_not, direct_where_trees_are_cheap, packed_where_trees_are_dear, packed_where_words_are_dear, direct_where_both_are_flat, forced_direct, forced_packed, packed_without_tables,
                     packed_then_recorded,
                     explained, members_of_several_kinds);
 }

@@ -157,7 +157,7 @@ START_TEST(asked_for) {
   int64_t counts[2] = { 0, 0 };
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_MEET_WRITTEN] = 0, m.number[LDG_MODEL_AHEAD] = 64;
   for (int i = 0; i < 32; i++) {
-    const int64_t width = widths[i % 8], rows = rng_in(&r, 60, 200), columns = rng_in(&r, 140, 200), odd = (width * columns + width + 8) | 8; /* no few sets */
+    const int64_t width = widths[i % 8], rows = rng_in(&r, 66, 200), columns = rng_in(&r, 140, 200), odd = (width * columns + width + 8) | 8; /* no few sets */
     const matrix x = { width, rows, columns, i < 16 ? odd : 4096 * (width > 16 ? 2 : 1) };
     ldg_nest n = { .block = width, .nd = 2, .dim = { { rows, x.stride, width }, { columns, width, rows * width } } };
     m.number[LDG_MODEL_TOUCHED] = i % 4 < 3, m.level[LDG_MODEL_L2] = i % 3 ? 4096 : 1 << 24, ldg_model_use(&m);
