@@ -34,16 +34,15 @@ static void begin(int known) {
 
 /* n packs each of layouts of their own, in turn, all of them under way together where the driver lets them; lists by places, and by trees. */
 static void turns(int n) {
-  static int64_t most[2];
+  const int64_t most = ldg_queue_flat_most;
   cargo c[MOST];
-  if (!most[0]) most[0] = ldg_queue_flat_most;
   for (int i = 0; i < MOST; i++) c[i] = cargo_new(layouts[i % KINDS], LADING_MEM_DEVICE, LADING_MEM_DEVICE);
   for (int i = 0; i < n; i++) {
     const lading_work w = pack_work(&c[i % MOST]);
-    ldg_queue_flat_most = most[i % KINDS == 5]; /* each kernel is of one kind, always */
+    ldg_queue_flat_most = i % KINDS == 5 ? 0 : most; /* each kernel is of one kind, always */
     OK(lading_enqueue(v.q, &w, NULL));
   }
-  ldg_queue_flat_most = most[0];
+  ldg_queue_flat_most = most;
   OK(lading_queue_sync(v.q));
   for (int i = 0; i < MOST; i++) check_packed(&c[i]), cargo_free(&c[i]);
 }
