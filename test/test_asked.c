@@ -58,6 +58,8 @@ START_TEST(blocks_that_are_read) {
     { { .block = 40, .nd = 1, .dim = { { 128, 40, 2048 } } }, true, false },  { { .block = 40, .nd = 1, .dim = { { 128, 40, -4096 } } }, true, false },
     { { .block = 40, .nd = 1, .dim = { { 128, 40, 256 } } }, true, true },    { { .block = 40, .nd = 1, .dim = { { 127, 1000, 40 } } }, false, true },
     { { .block = 256, .nd = 1, .dim = { { 128, 256, 1000 } } }, true, true }, { { .block = 257, .nd = 1, .dim = { { 128, 257, 1000 } } }, false, false },
+    { { .block = 56, .nd = 1, .dim = { { 128, 64, 56 } } }, true, true },     { { .block = 64, .nd = 1, .dim = { { 128, 64, -65 } } }, true, true },    { { .block = 64, .nd = 1, .dim = { { 128, 64, 64 } } }, false, true },
+    { { .block = 33, .nd = 1, .dim = { { 128, 63, 33 } } }, false, true },    { { .block = 256, .nd = 1, .dim = { { 128, 257, 256 } } }, true, true },  { { .block = 264, .nd = 1, .dim = { { 128, 295, 264 } } }, false, false },
     { { .block = 8, .nd = 1, .dim = { { 4000, 40, 8 } } }, false, true },     { { .block = 40, .nd = 1, .dim = { { 128, 40, 1000 } }, .once = true }, false, false },     { { .block = 40, .nd = 1, .dim = { { 128, 1000, 40 } }, .once = true }, false, true },
     { { .block = 16, .nd = 1, .dim = { { ENTRIES, 16, 0 } }, .at = listed, .at4 = listed4, .span = 100 * ENTRIES, .list = LDG_LIST_DST }, false, false },
   };
@@ -94,6 +96,27 @@ START_TEST(columns_that_are_foreseen) {
     j.nest.nd = 2, j.nest.dim[0].n = 8, j.nest.dim[1] = (ldg_dim){ 500, 8 * 4096, 8 * 4096 };
     ldg_ahead_settle(&j);
     ck_assert_msg(LDG_ASKED(&j)->ahead != 0, "rows of columns %d", i / 2); /* the next row is not */
+  }
+  ldg_model_use(NULL);
+}
+END_TEST
+
+/* So are blocks with fewer than half a line between them, in short rows, too, each of which begins near the end of the one before. */
+START_TEST(close_columns_that_are_foreseen) {
+  static const struct { int64_t block, stride; bool asks; int64_t next; bool row_asks; } of[] = {
+    { 64, 95, false, 8 * 95, false }, { 64, 96, true, 8 * 96, true }, { 200, 231, false, 8 * 231 + 511, false }, { 200, 231, false, 8 * 231 + 512, true },
+    { 56, 64, false, 7 * 64, false }, { 56, 64, false, 7 * 64 - 1, true }, { 56, -64, true, -8 * 64, true }, { 56, 64, false, INT64_MAX, true }, { 56, 64, false, INT64_MIN + 1, true }, { 40, 76, false, 8 * 76, true },
+  };
+  ldg_model m = waiting(0);
+  m.number[LDG_MODEL_TOUCHED] = 1, ldg_model_use(&m);
+  for (int i = 0; i < 2 * COUNT_OF(of); i++) {
+    const int64_t block = of[i / 2].block, stride = of[i / 2].stride, next = of[i / 2].next;
+    ldg_job j = { .nest = { .block = block, .nd = 1, .dim = { i % 2 ? (ldg_dim){ 4000, stride, block } : (ldg_dim){ 4000, block, stride } } } };
+    ldg_ahead_settle(&j);
+    ck_assert_msg((LDG_ASKED(&j)->ahead != 0) == of[i / 2].asks, "columns %d", i / 2);
+    j.nest.nd = 2, j.nest.dim[0].n = 8, j.nest.dim[1] = i % 2 ? (ldg_dim){ 500, next, 8 * block } : (ldg_dim){ 500, 8 * block, next };
+    ldg_ahead_settle(&j);
+    ck_assert_msg((LDG_ASKED(&j)->ahead != 0) == of[i / 2].row_asks, "rows of columns %d", i / 2);
   }
   ldg_model_use(NULL);
 }
@@ -158,4 +181,4 @@ START_TEST(runs_that_are_tried) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, columns_that_wait, columns_that_are_foreseen, lines_that_are_written, blocks_that_are_read, blocks_beyond, runs_that_are_written, runs_that_are_tried); }
+int main(int argc, char **argv) { return CHECK_MAIN("asked", argc, argv, columns_that_wait, columns_that_are_foreseen, close_columns_that_are_foreseen, lines_that_are_written, blocks_that_are_read, blocks_beyond, runs_that_are_written, runs_that_are_tried); }
