@@ -244,12 +244,13 @@ static flank flank_of(const ldg_nest *n, int side) {
 
 /* Of lines that lie at one place in their pages a first cache that is found by places in a page holds one for each of its pages; its level in the model is half of what it holds. What
  * is written to as many, and some more, waits for nothing (8 bytes, ns at once, and by stores: 4 KiB apart 12 blocks 3.5 and 37, 17 31 and 49, 24 98 and 64; 2 KiB 24 6 and 40,
- * 33 72 and 54; 1 KiB 48 21 and 48, 64 165 and 65; Zen 5). Zen 4 loses by groups up to twice that many of four sets (8 bytes, 1 KiB apart: 48 blocks 75 ns by those, 60 by hand), and of narrow blocks of one set that are read
+ * 33 72 and 54; 1 KiB 48 21 and 48, 64 165 and 65; Zen 5); fewer more there may be of blocks that go by two stores of 16 to 32 bytes (50 bytes, 4 KiB apart, at once and by slots: 9 blocks 23.5 and 31, 11 40 and 44, 12 48 and 31; 42 bytes, 2 KiB apart, 19 64 and 56; Zen 4). Zen 4 loses by groups up to twice that many of four sets (8 bytes, 1 KiB apart: 48 blocks 75 ns by those, 60 by hand), and of narrow blocks of one set that are read
  * half as many more (16 bytes, 4 KiB apart: 24 blocks 30 ns at once, 46 by stores). */
-enum { MORE = 5 };
+enum { MORE = 5, MORE_IN_TWO = 2, TWO_LEAST = 41 };
+static int64_t more_of(int64_t block) { return pace() && block >= TWO_LEAST && block < LINE ? MORE_IN_TWO : MORE; }
 static int64_t held_blocks(const ldg_nest *n, int side, int64_t sets) {
   const int64_t ways = ldg_max(2 * (int64_t)ldg_model_footprint(LDG_MODEL_L1) / PAGE, WAYS);
-  const int64_t read = 2 * WAYS * sets + (pace() && n->block <= QUARTER && sets == 1 ? WAYS : 0), written = pace() && n->block <= LINE && sets == 4 ? 2 * WAYS * sets : ways * sets + MORE;
+  const int64_t read = 2 * WAYS * sets + (pace() && n->block <= QUARTER && sets == 1 ? WAYS : 0), written = pace() && n->block <= LINE && sets == 4 ? 2 * WAYS * sets : ways * sets + more_of(n->block);
   return (side == LDG_MODEL_WRITE ? written : read) / lines_of_block(n);
 }
 /* What is read gains little by slots and groups, if it gains, so nests of fewer lines than a call must have to be timed do not try them (48 blocks 4 KiB apart 41 and 106 ns, 96 183 and 206, 250 520 and 477; Zen 5). */
