@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-/* Blocks that have lines of their own, strided in up to three dims and listed, short and long; asked for ahead from the first call on, or
+/* Blocks that have lines of their own, or a byte or more between them, strided in up to three dims and listed, short and long; asked for ahead from the first call on, or
  * when that turns out to be faster. */
 START_TEST(lines_asked_for) {
   ONE_THREAD_ONLY();
@@ -19,7 +19,7 @@ START_TEST(lines_asked_for) {
   ldg_model m = ldg_model_builtin();
   int ahead = 0;
   for (int i = 0; i < 72; i++) {
-    const int64_t len = rng_in(&r, 0, 3) ? rng_in(&r, 1, 300) : rng_in(&r, 1, 3000), n = rng_in(&r, 30, len > 300 ? 60 : 300), step = len + rng_in(&r, 32, 900);
+    const int64_t len = rng_in(&r, 0, 3) ? rng_in(&r, 1, 300) : rng_in(&r, 1, 3000), n = rng_in(&r, 30, len > 300 ? 60 : 300), gap = rng_in(&r, 0, 2) ? rng_in(&r, 32, 900) : rng_in(&r, 1, 31), step = ldg_max(len + gap, 64);
     m.number[LDG_MODEL_AHEAD] = i % 8 ? rng_in(&r, 1, 200) : 0;
     m.number[LDG_MODEL_WRITTEN] = i % 4 < 2 ? rng_in(&r, 1, 40) : 0, m.number[LDG_MODEL_TOUCHED] = i / 4 % 2;
     for (int k = 0; k < LDG_MODEL_LEVELS; k++) m.level[k] = i % 2 || k == 0 ? (int64_t)64 << k : (int64_t)64 << (20 + k);
@@ -30,7 +30,7 @@ START_TEST(lines_asked_for) {
       for (int64_t k = 0, end = 0; k < n; k++) at[k] = end, end += len + rng_in(&r, 32, 900);
       s = s_hindexed_block(n, 1, at, s);
     } else s = s_hvector(n, 1, rng_in(&r, 0, 4) ? step : -step, s);
-    if (i % 3 == 1) s = s_hvector(rng_in(&r, 2, 3), 1, n * step + rng_in(&r, 64, 400), s);
+    if (i % 3 == 1) s = s_hvector(rng_in(&r, 2, 3), 1, n * step + rng_in(&r, gap < 32 ? 1 : 64, 400), s);
     if (i % 6 == 1) s = s_hvector(2, 1, 3 * n * step + 2000, s);
     const ldg_plan *p;
     ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);

@@ -20,9 +20,9 @@ enum {
   SHORT_MAX = 256,   /* bytes: of blocks that have no line after the other */
   SHARERS = 8,       /* listed blocks that have a line in common, where lines that are written are what takes longest */
   ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
-  FORESEEN = LINE + LINE / 4, /* bytes: columns of smaller strides go on from line to line, so reading first is all (bench/README.md) */
-  GAP = LINE / 2,    /* bytes: so do those whose blocks have fewer between them, also in rows that ... */
-  ROW_GAP = 512,     /* bytes: ... begin so few behind the end of the one before (12 blocks in 300 bytes more: packed 1.04 times as fast as if the next row is asked for, unpacked 1.09; Zen 4) */
+  CLOSE = LINE / 2,  /* bytes: blocks with fewer between them share most lines, and go on from line to line */
+  FORESEEN = LINE + LINE / 4, /* bytes: so do columns of smaller strides that go forwards, in one loop or long rows: then reading first is all (bench/README.md) */
+  ROW_GAP = 512,     /* bytes: close blocks also in short rows that begin fewer behind the end of the one before (12 blocks, 300 bytes behind it: packed 1.04 times as fast as when the next row is asked for, unpacked 1.09; in a program by itself as fast 258 bytes behind, 0.6 514; Zen 4) */
   MEETING = 256      /* bytes: lines of such strides are of few sets of every cache, and few channels of memory: in a machine's slow pace they gain nothing by being asked for alone */
 };
 
@@ -30,16 +30,25 @@ static int64_t stride_of(const ldg_dim *d, int side) { return side == LDG_MODEL_
 static bool is_below(int64_t stride, int64_t most) { return stride > -most && stride < most; }
 static int64_t lines_of(const ldg_nest *n) { return (n->block + LINE - 1) / LINE; }
 
-/* Blocks that are read first gain by it though they share lines, as soon as bytes lie between them (bench/README.md). */
-static int64_t least_gap(const ldg_nest *n) { return ldg_model_count(LDG_MODEL_TOUCHED) && n->block <= TOUCHED_MAX ? 1 : GAP; }
+/* Strided blocks of up to four lines come from memory sooner where some bytes of them are read one by one before the block is moved by wide loads, or written
+ * (bench/README.md). Not where lines that are written are of one set or two, nor listed blocks: shuffled ones take 1.2 to 1.7 times as long. Memory that is written for the first time has two
+ * faults a page by that, so what one call writes is not read. */
+enum { SETS = 2 };
+static bool is_touched(const ldg_nest *n, int side) {
+  if (!ldg_model_count(LDG_MODEL_TOUCHED) || n->at || n->block > TOUCHED_MAX) return false;
+  return side == LDG_MODEL_READ || (!n->once && ldg_paced_sets(n->dim[0].dst) > SETS);
+}
 
-/* Does a side have lines for each block, that no loop around comes back to? */
-static bool has_lines(const ldg_nest *n, int side) {
-  if (is_below(stride_of(&n->dim[0], side), ldg_max(LINE, n->block + least_gap(n)))) return false;
+/* Are blocks a line apart at least, so many bytes between them, and does no loop around come back to their lines? */
+static bool are_apart(const ldg_nest *n, int side, int64_t gap) {
+  if (is_below(stride_of(&n->dim[0], side), ldg_max(LINE, n->block + gap))) return false;
   for (int k = 1; k < n->nd; k++)
     if (n->dim[k].n > 1 && is_below(stride_of(&n->dim[k], side), LINE)) return false;
   return true;
 }
+static bool has_lines(const ldg_nest *n, int side) { return are_apart(n, side, CLOSE); }
+/* What is read first gains by it as soon as a byte lies between two blocks. */
+static bool may_gain_by(const ldg_nest *n, int side) { return are_apart(n, side, is_touched(n, side) ? 1 : CLOSE); }
 
 static int64_t blocks_of(const ldg_nest *n, int dims) {
   int64_t all = 1;
@@ -58,21 +67,14 @@ static const char *list_why_not(const ldg_nest *n) {
 static bool is_by_written(const ldg_nest *n) {
   return ldg_model_count(LDG_MODEL_WRITTEN) && !n->at && n->block >= LINE && (n->dim[0].src != n->block || n->dim[0].dst != n->block);
 }
+/* Of close blocks only where the other side is no better. */
 static int side_of(const ldg_nest *n) {
   if (n->at) return n->list == LDG_LIST_DST ? LDG_MODEL_WRITE : LDG_MODEL_READ;
-  return !is_by_written(n) && has_lines(n, LDG_MODEL_READ) ? LDG_MODEL_READ : LDG_MODEL_WRITE;
+  if (is_by_written(n)) return LDG_MODEL_WRITE;
+  return has_lines(n, LDG_MODEL_READ) || (!has_lines(n, LDG_MODEL_WRITE) && may_gain_by(n, LDG_MODEL_READ)) ? LDG_MODEL_READ : LDG_MODEL_WRITE;
 }
 
 static double bytes_of_lines(const ldg_nest *n) { return LINE * (double)blocks_of(n, n->nd) * (double)lines_of(n); }
-
-/* Strided blocks of up to four lines come from memory sooner where some bytes of them are read one by one before the block is moved by wide loads, or written
- * (bench/README.md). Not where lines that are written are of one set or two, nor listed blocks: shuffled ones take 1.2 to 1.7 times as long. Memory that is written for the first time has two
- * faults a page by that, so what one call writes is not read. */
-enum { SETS = 2 };
-static bool is_touched(const ldg_nest *n, int side) {
-  if (!ldg_model_count(LDG_MODEL_TOUCHED) || n->at || n->block > TOUCHED_MAX) return false;
-  return side == LDG_MODEL_READ || (!n->once && ldg_paced_sets(n->dim[0].dst) > SETS);
-}
 
 /* What even the last cache has no room for comes from memory: there any stride gains, by asking alone if lines are of one set or two, others by what is read first, which
  * not every single call does. */
@@ -110,7 +112,7 @@ static bool are_streamed(const ldg_nest *n) {
 
 static const char *blocks_why_not(const ldg_nest *n) {
   if (n->at && list_why_not(n)) return list_why_not(n);
-  if (!n->at && !is_by_written(n) && !has_lines(n, LDG_MODEL_READ) && !has_lines(n, LDG_MODEL_WRITE)) return "blocks share lines, or come back to them";
+  if (!n->at && !is_by_written(n) && !may_gain_by(n, LDG_MODEL_READ) && !may_gain_by(n, LDG_MODEL_WRITE)) return "blocks share lines, or come back to them";
   return n->once && !is_likely(n) ? "one call does not find out whether that is faster" : NULL;
 }
 /* Blocks that are read before they are moved gain much where they come from memory, however few lines they have; and of those that are not,
@@ -133,12 +135,12 @@ double ldg_ahead_share(const ldg_nest *n) { return is_likely(n) ? 0.75 : 0.99; }
 /* Lines that are written next to each other are soon there; nor should those of a long block be asked for all at once. */
 static bool is_near(const ldg_nest *n) { return is_by_written(n) && (n->dim[0].dst == n->block || n->block > BLOCK_MAX); }
 
-/* Does a column go forwards from line to line, which the processor foresees? */
+/* Does a column go forwards from line to line, which the processor foresees, and, if that is by rows, each of them into the next one? */
 static bool goes_on(const ldg_nest *n, int side, bool by_rows) {
-  const int64_t stride = stride_of(&n->dim[0], side), close = n->block + GAP;
+  const int64_t stride = stride_of(&n->dim[0], side), close = n->block + CLOSE;
   if (stride <= 0 || stride >= (by_rows ? close : ldg_max(FORESEEN, close))) return false;
   const int64_t row = by_rows ? n->dim[0].n * stride : 0, next = by_rows ? stride_of(&n->dim[1], side) : 0;
-  return next >= row - stride && next < row + ROW_GAP;
+  return next > row - stride && next < row + ROW_GAP;
 }
 
 /* Behind the end of a row, of a nest or of a part of it lines are asked for that come next, or in vain: where

@@ -244,9 +244,9 @@ static flank flank_of(const ldg_nest *n, int side) {
 
 /* Of lines that lie at one place in their pages a first cache that is found by places in a page holds one for each of its pages; its level in the model is half of what it holds. What
  * is written to as many, and some more, waits for nothing (8 bytes, ns at once, and by stores: 4 KiB apart 12 blocks 3.5 and 37, 17 31 and 49, 24 98 and 64; 2 KiB 24 6 and 40,
- * 33 72 and 54; 1 KiB 48 21 and 48, 64 165 and 65; Zen 5); fewer more there may be of blocks that go by two stores of 16 to 32 bytes (50 bytes, 4 KiB apart, at once and by slots: 9 blocks 23.5 and 31, 11 40 and 44, 12 48 and 31; 42 bytes, 2 KiB apart, 19 64 and 56; Zen 4). Zen 4 loses by groups up to twice that many of four sets (8 bytes, 1 KiB apart: 48 blocks 75 ns by those, 60 by hand), and of narrow blocks of one set that are read
+ * 33 72 and 54; 1 KiB 48 21 and 48, 64 165 and 65; Zen 5); of blocks that go by a store of 32 bytes and one that overlaps it fewer more (50 bytes, 4 KiB apart, ns at once, and by slots: 9 blocks 23.5 and 31, 11 40 and 44, 12 48 and 31, 13 45 and 34; 36 bytes 12 31 and 31; Zen 4). Zen 4 loses by groups up to twice that many of four sets (8 bytes, 1 KiB apart: 48 blocks 75 ns by those, 60 by hand), and of narrow blocks of one set that are read
  * half as many more (16 bytes, 4 KiB apart: 24 blocks 30 ns at once, 46 by stores). */
-enum { MORE = 5, MORE_IN_TWO = 2, TWO_LEAST = 41 };
+enum { MORE = 5, MORE_IN_TWO = 3, TWO_LEAST = 41 /* bytes: a second store of 16 or 32 */ };
 static int64_t more_of(int64_t block) { return pace() && block >= TWO_LEAST && block < LINE ? MORE_IN_TWO : MORE; }
 static int64_t held_blocks(const ldg_nest *n, int side, int64_t sets) {
   const int64_t ways = ldg_max(2 * (int64_t)ldg_model_footprint(LDG_MODEL_L1) / PAGE, WAYS);
