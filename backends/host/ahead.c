@@ -22,7 +22,7 @@ enum {
   ROW_MAX = 1024,    /* blocks: of rows that are no longer, lines are asked for while the row before is moved */
   CLOSE = LINE / 2,  /* bytes: blocks with fewer between them share most lines, and go on from line to line */
   FORESEEN = LINE + LINE / 4, /* bytes: so do columns of smaller strides that go forwards, in one loop or long rows: then reading first is all (bench/README.md) */
-  ROW_GAP = 512,     /* bytes: close blocks also in short rows that begin fewer behind the end of the one before (12 blocks, 300 bytes behind it: packed 1.04 times as fast as when the next row is asked for, unpacked 1.09; in a program by itself as fast 258 bytes behind, 0.6 514; Zen 4) */
+  ROW_GAP = 512,     /* bytes: close blocks also in short rows that begin fewer behind the end of the one before (12 blocks, 300 bytes behind it: packed 1.04 times as fast as when the next row is asked for, unpacked 1.09; in a program by itself as fast 258 bytes behind for 8 blocks and more, 0.73 to 1 for 4, 0.6 514; Zen 4) */
   MEETING = 256      /* bytes: lines of such strides are of few sets of every cache, and few channels of memory: in a machine's slow pace they gain nothing by being asked for alone */
 };
 
