@@ -42,13 +42,13 @@ static inline double ldg_strategy_cost(const ldg_strategy *s, const ldg_nest *ne
  * source and destination never overlap. No element needs to be aligned. */
 typedef struct ldg_op {
   int64_t size;                                     /* packed bytes of an element */
-  void (*dense)(const char *src, char *dst, int64_t n);
+  int (*dense)(const char *src, char *dst, int64_t n); /* as ldg_run: all say LADING_OK */
   /* n rows, ss and ds bytes apart, of m elements each, few of them: a call of dense a row would take longer */
-  void (*strided)(const char *src, char *dst, int64_t n, int64_t m, int64_t ss, int64_t ds);
+  int (*strided)(const char *src, char *dst, int64_t n, int64_t m, int64_t ss, int64_t ds);
   /* the same where row i is at at[i] on one side (of the destination: to_list), at i * stride on the other */
-  void (*listed)(const char *src, char *dst, int64_t n, int64_t m, const int64_t *at, int64_t stride, bool to_list);
+  int (*listed)(const char *src, char *dst, int64_t n, int64_t m, const int64_t *at, int64_t stride, bool to_list);
   /* rows of lengths of their own: sum[i + 1] - sum[i] bytes, at sum[i] on the other side */
-  void (*ragged)(const char *src, char *dst, int64_t n, const int64_t *at, const int64_t *sum, bool to_list);
+  int (*ragged)(const char *src, char *dst, int64_t n, const int64_t *at, const int64_t *sum, bool to_list);
 } ldg_op;
 
 typedef struct ldg_backend {

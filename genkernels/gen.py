@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops] --out F.c`,
-`gen.py --ops --out F.c`, `gen.py --fields --out F.c`, `gen.py --device-ops --out F.h`.
+"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops | --op-rows] --out F.c`,
+`gen.py --fields --out F.c`, `gen.py --device-ops --out F.h`.
 
 Generated files hold no logic: each row defines its parameters and includes a kernel body from this folder.
 """
@@ -8,7 +8,7 @@ import argparse
 import itertools
 import pathlib
 
-from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, FIELD_MOST, FIELD_ORDERED, FIELD_WORDS, HIP_ARCHES, ISAS, JOINS, LANES, OP_ISAS, OPS, PACED,
+from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, FIELD_MOST, FIELD_ORDERED, FIELD_WORDS, HIP_ARCHES, ISAS, JOINS, LANES, OP_ISAS, OP_SINGLY, OPS, PACED,
                    SHUFFLES, TRANSPOSES, WIDE, WINDOWS)
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -83,16 +83,23 @@ def source(isa):
     return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {{ {by_16} }}, {once},\n  {window}, LDG_SHORT, LDG_REGISTER\n}};\n"
 
 
-def op_source(isa):
-    """The dense kernels of a level and its table; without a level, what the tables of all share."""
-    out = '#include "op_carriers.h"\n'
-    for name, _, carrier, expr in op_kernels():
+def op_bodies(isa):
+    out = ""
+    for name, op, carrier, expr in op_kernels():
         kind, size, how = CARRIERS[carrier]
-        out += row("op.inc", isa, NAME=name, TYPE=kind, SIZE=f"((int64_t)({size}))", HOW=how, **{"EXPR(a, b)": f"({expr})"})
-    if not isa:
-        return out
+        at_once = 1 if op in OP_SINGLY or (op, carrier) in OP_SINGLY else f"LDG_OP_WIDTH_{how}({size})"
+        out += row("op.inc", isa, NAME=name, TYPE=kind, SIZE=f"((int64_t)({size}))", HOW=how, AT_ONCE=at_once, **{"EXPR(a, b)": f"({expr})"})
+    return out
+
+
+def op_row_source(isa):
+    return '#include "op_carriers.h"\n#define K_ROWS\n' + op_bodies(isa)
+
+
+def op_source(isa):
+    """The dense kernels of a level, and the table, which has those of rows, too."""
     rows = "".join(f"    LDG_OP_KERNELS({name}, {isa}),\n" for name, *_ in op_kernels())
-    return out + f"const ldg_ops ldg_ops_{isa} = {{ \"{isa}\", {{\n{rows}  }} }};\n"
+    return '#include "op_carriers.h"\n' + op_bodies(isa) + f"const ldg_ops ldg_ops_{isa} = {{ \"{isa}\", {{\n{rows}  }} }};\n"
 
 
 def field_source():
@@ -129,6 +136,7 @@ def main():
     p.add_argument("--header", action="store_true")
     p.add_argument("--isa", choices=ISAS)
     p.add_argument("--ops", action="store_true", help="the reductions instead of the movers")
+    p.add_argument("--op-rows", action="store_true", help="those of rows of a few elements")
     p.add_argument("--fields", action="store_true", help="those of items of a few fields")
     p.add_argument("--levels", type=lambda s: s.split(","), default=["base"], help="the levels that are built, worst first")
     p.add_argument("--device-ops", action="store_true", help="the reductions of devices")
@@ -148,10 +156,10 @@ def main():
         return pathlib.Path(a.out).write_text(STAMP.format(args="--device-ops") + device_ops())
     if a.fields:
         return pathlib.Path(a.out).write_text(STAMP.format(args="--fields") + field_source())
-    if a.header == bool(a.isa or a.ops):
-        p.error("say either --header or --isa or --ops")
-    text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] * bool(a.isa) + ["--ops"] * a.ops))
-    make = op_source if a.ops else source
+    if a.header == bool(a.isa):
+        p.error("say either --header or --isa")
+    text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] + ["--ops"] * a.ops + ["--op-rows"] * a.op_rows))
+    make = op_source if a.ops else op_row_source if a.op_rows else source
     pathlib.Path(a.out).write_text(text + (header(a.levels) if a.header else make(a.isa)))
 
 

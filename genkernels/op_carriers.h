@@ -11,8 +11,19 @@
 
 typedef struct ldg_ldi { long double v; int32_t i; } ldg_ldi;
 
-/* Elements of a row that are reduced at once. */
-enum { LDG_OP_WIDTH_PLAIN = 4, LDG_OP_WIDTH_PAIR = 1, LDG_OP_WIDTH_LONG = 1, LDG_OP_WIDTH_LONG2 = 1, LDG_OP_WIDTH_LONGPAIR = 1, LDG_OP_WIDTH_F16 = 1, LDG_OP_WIDTH_BF16 = 1 };
+/* Elements of a row that are reduced at once: as many as fill a register, of 4 and 8 bytes. */
+#ifdef __AVX2__
+#define LDG_OP_WIDTH_PLAIN(size) ((size) == 4 ? 8 : 4)
+#else
+#define LDG_OP_WIDTH_PLAIN(size) 4
+#endif
+#define LDG_OP_WIDTH_PAIR(size) 1
+#define LDG_OP_WIDTH_LONG(size) 1
+#define LDG_OP_WIDTH_LONG2(size) 1
+#define LDG_OP_WIDTH_LONGPAIR(size) 1
+#define LDG_OP_WIDTH_F16(size) 1
+#define LDG_OP_WIDTH_BF16(size) 1
+enum { LDG_OP_WIDTH = 8 }; /* at most */
 
 #define LDG_OP_GET_PLAIN(x, p, size) __builtin_memcpy(&(x), p, sizeof(x))
 #define LDG_OP_PUT_PLAIN(p, x, size) __builtin_memcpy(p, &(x), sizeof(x))

@@ -141,6 +141,9 @@ OPS = [
     ("MAXLOC", "a.v > b.v || (a.v == b.v && a.i < b.i) ? a : b", PAIRS),
 ]
 
+# Those whose short rows go one by one: what no register does at once, and what is rare, would be long code.
+OP_SINGLY = ["LAND", "LOR", "LXOR", ("PROD", "cf"), ("PROD", "cd")]
+
 # Reductions are made for fewer levels: more registers than v3 has do not make up for the code. Where none of these is built, for
 # all that are.
 OP_ISAS = ["base", "v3", "neon"]
