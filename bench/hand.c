@@ -11,48 +11,62 @@ typedef uint32_t e4 LOOSE;
 typedef uint64_t e8 LOOSE;
 typedef struct { double re, im; } LOOSE complex16;
 typedef complex16 e16 LOOSE;
+typedef float f4 LOOSE;
+typedef double f8 LOOSE;
+typedef double f16 __attribute__((vector_size(16), aligned(1), may_alias)); /* which is added by parts */
 
 #define ELEM e1
+#define SUMMED e1
 #define TAG w1
 #define CELL 1
 #include "hand_pair.h"
 #define ELEM e1
+#define SUMMED e1
 #define TAG w1x3
 #define CELL 3
 #include "hand_pair.h"
 #define ELEM e2
+#define SUMMED e2
 #define TAG w2
 #define CELL 1
 #include "hand_pair.h"
 #define ELEM e4
+#define SUMMED f4
 #define TAG w4
 #define CELL 1
 #include "hand_pair.h"
 #define ELEM e4
+#define SUMMED f4
 #define TAG w4x3
 #define CELL 3
 #include "hand_pair.h"
 #define ELEM e8
+#define SUMMED f8
 #define TAG w8
 #define CELL 1
 #include "hand_pair.h"
 #define ELEM e8
+#define SUMMED f8
 #define TAG w8x2
 #define CELL 2
 #include "hand_pair.h"
 #define ELEM e8
+#define SUMMED f8
 #define TAG w8x3
 #define CELL 3
 #include "hand_pair.h"
 #define ELEM e8
+#define SUMMED f8
 #define TAG w8x4
 #define CELL 4
 #include "hand_pair.h"
 #define ELEM e8
+#define SUMMED f8
 #define TAG w8x5
 #define CELL 5
 #include "hand_pair.h"
 #define ELEM e16
+#define SUMMED f16
 #define TAG w16
 #define CELL 1
 #include "hand_pair.h"
@@ -166,14 +180,14 @@ static const struct { const char *name; int64_t bytes; hand_loop *move[2]; } rec
 
 /* ---- finding a loop ----------------------------------------------------------------------------------------------- */
 
-#define BOTH(name, tag) { name##_##tag##_pack, name##_##tag##_unpack }
+#define BOTH(name, tag) { name##_##tag##_pack, name##_##tag##_unpack, name##_##tag##_sum_pack, name##_##tag##_sum_unpack }
 #define CELLS(tag) { BOTH(cells1, tag), BOTH(cells2, tag), BOTH(cells3, tag), BOTH(cells4, tag) }, BOTH(list, tag)
 #define RUNS(tag) { BOTH(runs0, tag), BOTH(runs1, tag), BOTH(runs2, tag), BOTH(runs3, tag), BOTH(runs4, tag) }, \
                   BOTH(list_runs, tag), BOTH(list_lens, tag)
 
 typedef struct loop_set {
   int width, cell;
-  hand_loop *cells[HAND_DIMS][2], *list[2], *runs[HAND_DIMS + 1][2], *list_runs[2], *list_lens[2];
+  hand_loop *cells[HAND_DIMS][HAND_WAYS], *list[HAND_WAYS], *runs[HAND_DIMS + 1][HAND_WAYS], *list_runs[HAND_WAYS], *list_lens[HAND_WAYS];
 } loop_set;
 
 static const loop_set sets[] = {
@@ -203,7 +217,7 @@ static int64_t count_bytes(const hand_part *p) {
 static bool bind_record(hand_part *p) {
   for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
     if (strcmp(records[i].name, p->record) != 0) continue;
-    memcpy(p->move, records[i].move, sizeof p->move);
+    memcpy(p->move, records[i].move, sizeof records[i].move);
     p->bytes = records[i].bytes * p->n[0];
     return p->depth == 1;
   }

@@ -8,13 +8,14 @@
 #include <stdint.h>
 
 #define HAND_DIMS 4
+enum { HAND_SUM = 2, HAND_WAYS = 4 }; /* pack, unpack, and, behind HAND_SUM, the same as sums */
 
 typedef struct hand_part hand_part;
 /* One loop nest; mem is the buffer argument of the type, packed the start of this part in the stream. */
 typedef void hand_loop(const hand_part *p, char *mem, char *packed);
 
 struct hand_part {
-  hand_loop *move[2];                      /* pack, unpack */
+  hand_loop *move[HAND_WAYS];              /* sums of structs: NULL */
   int width, cell;                         /* bytes of an element; elements per cell, a constant in the compiled loop */
   int64_t off, pos, bytes;                 /* where it starts in memory and in the stream; packed bytes */
   int depth;
@@ -33,8 +34,8 @@ void hand_free(hand *h);
 /* Finds the compiled loop for a part; false when there is none. Sets bytes. */
 bool hand_bind(hand_part *p);
 
-static inline void hand_move(const hand *h, int dir, char *mem, char *packed) {
-  for (int i = 0; i < h->n; i++) h->part[i].move[dir](&h->part[i], mem, packed + h->part[i].pos);
+static inline void hand_move(const hand *h, int way, char *mem, char *packed) {
+  for (int i = 0; i < h->n; i++) h->part[i].move[way](&h->part[i], mem, packed + h->part[i].pos);
 }
 
 #endif

@@ -50,6 +50,7 @@ static const char usage[] =
     "        --min-time US  length of a sample (50)           --segment N    move in ranges of N bytes\n"
     "        --cold N   N bytes of cache lines touched between two uses of a buffer\n"
     "        --floor    the least time for the cache lines touched    --peers[=NAME,...]  other engines, in the same run\n"
+    "        --sum      what is packed or unpacked is added to what is there, here and by hand\n"
     "        --peers-dir DIR  where their helpers are (peers/ beside lbench)\n"
     "        --where device|pinned|host-to-device  in the memory of a GPU        --backend cuda|hip (cuda)\n"
     "\n"
@@ -135,6 +136,7 @@ static bool read_args(options *o, int argc, char **argv) {
     else if (strcmp(arg, "--csv") == 0) o->csv = o->measure.floor = true;
     else if (strcmp(arg, "--least") == 0) sampler_take_least();
     else if (strcmp(arg, "--floor") == 0) o->measure.floor = true;
+    else if (strcmp(arg, "--sum") == 0) o->measure.sum = true;
     else if (strcmp(arg, "--peers") == 0) o->with_peers = true;
     else if (strncmp(arg, "--peers=", 8) == 0) o->peer_names = arg + 8, o->with_peers = true;
     else if (strncmp(arg, "--", 2) != 0) o->what[o->n_what++] = arg;

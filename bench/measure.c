@@ -67,6 +67,59 @@ static void hand_unpack(sampler *s, int64_t reps) {
   }
 }
 
+static void sum_pack(sampler *s, int64_t reps) {
+  const problem *p = s->p;
+  while (reps-- > 0) {
+    const copy *c = sampler_turn(s);
+    lading_pack_op(p->type, p->count, c->mem, c->packed, 0, p->size, LADING_SUM);
+  }
+}
+
+static void sum_unpack(sampler *s, int64_t reps) {
+  const problem *p = s->p;
+  while (reps-- > 0) {
+    const copy *c = sampler_turn(s);
+    lading_unpack_op(p->type, p->count, c->mem, c->packed, 0, p->size, LADING_SUM);
+  }
+}
+
+static void hand_sum_pack(sampler *s, int64_t reps) {
+  while (reps-- > 0) {
+    const copy *c = sampler_turn(s);
+    hand_move(s->p->hand, HAND_SUM + LDG_PACK, c->mem, c->packed);
+  }
+}
+
+static void hand_sum_unpack(sampler *s, int64_t reps) {
+  while (reps-- > 0) {
+    const copy *c = sampler_turn(s);
+    hand_move(s->p->hand, HAND_SUM + LDG_UNPACK, c->mem, c->packed);
+  }
+}
+
+/* Every byte of every element: a number of the usual kind, however often it is added. */
+static void fill_for_sums(const sampler *s) {
+  const problem *p = s->p;
+  for (int i = 0; i < s->copies; i++) {
+    memset(s->copy[i].packed, 0x3f, (size_t)p->size);
+    lading_unpack(p->type, p->count, s->copy[i].mem, s->copy[i].packed, 0, p->size);
+  }
+}
+
+static bool adds(const hand_part *h, int elem) {
+  if (!h->move[HAND_SUM]) return false;
+  return elem == LADING_DOUBLE || elem == LADING_C_DOUBLE ? h->width == 8 || h->width == 16
+       : elem == LADING_FLOAT ? h->width == 4 : elem == LADING_INT16 ? h->width == 2 : elem == LADING_INT8 && h->width == 1;
+}
+/* NULL, or why there are no sums to compare: of one kind of element, the one of the loops. */
+static const char *no_sums(const problem *p) {
+  lading_info info;
+  if (lading_type_info(p->type, &info) != LADING_OK || info.elem < 0 || !lading_op_supported(LADING_SUM, (lading_elem)info.elem)) return "its elements have no sum";
+  for (int i = 0; p->hand && i < p->hand->n; i++)
+    if (!adds(&p->hand->part[i], info.elem)) return "its loop adds other elements";
+  return NULL;
+}
+
 /* ---- lanes: what is sampled ----------------------------------------------------------------------------------------- */
 
 typedef struct lane {
@@ -100,6 +153,16 @@ static void add_peers(lanes *all, peers *rivals, int dir, measure_row *row) {
     l->out = &row->peer[i][dir];
     all->n++;
   }
+}
+
+static void choose_sums(const sampler *s, lanes *all, measure_row *row) {
+  const bool looped = s->p->hand != NULL;
+  all->n = 0;
+  add_way(all, sum_pack, &row->way[WAY_PACK]);
+  add_way(all, looped ? hand_sum_pack : NULL, &row->way[WAY_HAND_PACK]);
+  add_way(all, sum_unpack, &row->way[WAY_UNPACK]);
+  add_way(all, looped ? hand_sum_unpack : NULL, &row->way[WAY_HAND_UNPACK]);
+  add_way(all, floor_memcpy, &row->way[WAY_MEMCPY]);
 }
 
 static void choose_lanes(const sampler *s, lanes *all, peers *rivals, measure_row *row) {
@@ -186,13 +249,15 @@ bool measure_problem(const problem *p, const measure_options *o, peers *rivals, 
   sampler s = { .p = p, .segment = o->segment, .min_ns = o->min_ns, .shared = rivals ? rivals->memory : 0 };
   const int samples = (int)ldg_max(1, ldg_min(o->samples, SAMPLES_MAX));
   memset(row, 0, sizeof *row);
+  if (o->sum && no_sums(p)) return snprintf(why, cap, "%s", no_sums(p)), false;
   if (o->floor || o->cold) row->lines = floor_lines(p, FLOOR_LINE);
   if (!sampler_size(&s, o->cold, row->lines * FLOOR_LINE, 1)) return snprintf(why, cap, "needs more memory than there is"), false;
   const double traffic_ns = o->floor ? floor_traffic_ns(&s, row->lines, samples) : 0;
   if (!o->cold) sampler_vary(&s, samples);
   if (lading_type_commit(p->type) != LADING_OK || !sampler_open(&s, true)) return snprintf(why, cap, "its memory cannot be mapped"), false;
   open_peers(&s, rivals, row);
-  choose_lanes(&s, &all, rivals, row);
+  if (o->sum) fill_for_sums(&s), choose_sums(&s, &all, row);
+  else choose_lanes(&s, &all, rivals, row);
   sample_all(&s, &all, samples);
   close_peers(rivals, row);
   sampler_close(&s);

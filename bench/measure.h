@@ -10,6 +10,7 @@ typedef struct measure_options {
   int64_t segment;  /* move in ranges of this many bytes; 0: whole */
   int64_t cold;     /* go round among copies so that cache lines of this many bytes are touched between two uses; 0: warm */
   bool floor;       /* compute the floor, too */
+  bool sum;         /* sums: what is packed or unpacked is added to what is there */
 } measure_options;
 
 /* Those behind WAY_MEMCPY are taken only when `segment` is set, to compare with. */
