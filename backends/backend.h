@@ -33,6 +33,7 @@ typedef struct ldg_strategy {
   double (*cost)(const ldg_nest *nest);             /* predicted ns, but for `share` */
   void (*prepare)(ldg_job *job);                    /* job->nest is set */
   double (*share)(const ldg_nest *nest);            /* of that cost; NULL: all of it */
+  int64_t (*part)(const ldg_nest *nest);            /* packed bytes of a range that goes as fast as all does; NULL: a few KiB */
 } ldg_strategy;
 /* Predicted ns, from what `cost` says; the cheapest able strategy is planned. */
 static inline double ldg_strategy_share(const ldg_strategy *s, const ldg_nest *nest, double cost) { return s->share ? cost * s->share(nest) : cost; }
@@ -51,11 +52,20 @@ typedef struct ldg_op {
   int (*ragged)(const char *src, char *dst, int64_t n, const int64_t *at, const int64_t *sum, bool to_list);
 } ldg_op;
 
+/* Elements in so many bytes, and whether that is a boundary of one. Most sizes are powers of two, which spares a division. */
+static inline int64_t ldg_op_elements(const ldg_op *op, int64_t bytes) {
+  return (op->size & (op->size - 1)) == 0 ? bytes >> __builtin_ctzll((uint64_t)op->size) : bytes / op->size;
+}
+static inline bool ldg_op_ends(const ldg_op *op, int64_t byte) {
+  return (op->size & (op->size - 1)) == 0 ? (byte & (op->size - 1)) == 0 : byte % op->size == 0;
+}
+
 typedef struct ldg_backend {
   const char *name;
   const ldg_strategy *strategies;
   int n;
   const ldg_op *(*op)(lading_op op, lading_elem e); /* NULL where MPI does not define it, and for LADING_REPLACE */
+  double (*reduce)(const ldg_nest *nest, int64_t size); /* predicted ns of an op block by block, on elements of that size */
 } ldg_backend;
 
 extern const ldg_backend ldg_backend_host;

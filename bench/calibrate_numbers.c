@@ -130,6 +130,20 @@ static double walk_ns(const bench_pools *p, const ldg_model *m) {
   return fmax(0, least / BLOCKS - (double)m->block[LDG_MODEL_PAGE * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS + 5] * 1e-3);
 }
 
+/* Rows of twelve doubles, four at a time. */
+static double reduced_ns(const bench_pools *p) {
+  enum { ROWS = 64, FOURS = 3, ROW = 4 * FOURS * sizeof(double) };
+  const ldg_op *op = ldg_plan_op(LADING_SUM, LADING_DOUBLE);
+  double least = 1e9;
+  memset(p->strided, 0, ROWS * 2 * ROW), memset(p->dense, 0, ROWS * ROW); /* numbers of the usual kind */
+  for (int i = 0; i < 200; i++) {
+    const double start = calibrate_now();
+    for (int k = 0; k < 20; k++) op->strided(p->strided, p->dense, ROWS, 4 * FOURS, 2 * ROW, ROW);
+    least = fmin(least, (calibrate_now() - start) / 20);
+  }
+  return fmax(0, (least - p->call) / (ROWS * FOURS));
+}
+
 /* ---- threads ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct bell { pthread_mutex_t lock; pthread_cond_t rings; int turn, rounds; } bell;
@@ -531,6 +545,7 @@ void calibrate_numbers(const bench_pools *p, ldg_model *m) {
   m->number[LDG_MODEL_STORES] = best_slots(p, LDG_MODEL_WRITE, LDG_MODEL_STORES, (const int64_t[SLOTS]){ 24, 16, 8, 4 });
   m->number[LDG_MODEL_IDLE] = best_slots(p, LDG_MODEL_READ, LDG_MODEL_IDLE, (const int64_t[SLOTS]){ 9, 4, 2, 1 });
   ask_ahead(p, m);
+  m->number[LDG_MODEL_REDUCED] = (int64_t)(reduced_ns(p) * 1e3 + 0.5);
   m->number[LDG_MODEL_SHUFFLE_FAR] = (int64_t)(shuffle_ns(p, p->level[LDG_MODEL_L2] / 100) * 1e3 + 0.5); /* which touch about 100 bytes each */
   m->number[LDG_MODEL_ALIGN] = is_aligned_better(p);
   m->number[LDG_MODEL_STREAM] = stream_from(p, m);

@@ -16,19 +16,6 @@ static __attribute__((noinline)) int move_first(const lading_type *t, int64_t co
   return packed || lo == hi ? ldg_exec(p, count, dir, mem, packed, lo, hi) : LADING_ERR_ARG;
 }
 
-/* A whole message of a committed type, of one item, and of some where there is no more to think about. */
-static inline bool is_one(const ldg_plan *p, int64_t count, int64_t lo, int64_t hi) { return ((count ^ 1) | lo | (hi ^ p->size)) == 0; }
-static inline bool is_many(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi) {
-  return count > 1 && count <= p->easy[dir] && ((hi ^ count * p->size) | lo) == 0 && hi != 0;
-}
-
-/* What runs it, *n iterations of it; NULL where there is more to think about. */
-static inline const ldg_job *whole_message(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi, int64_t *n) {
-  if (!p) return NULL;
-  if (is_one(p, count, lo, hi)) return *n = p->one.n, &p->one.job[dir];
-  return is_many(p, count, dir, lo, hi) ? *n = count * p->per, &p->many.job[dir] : NULL;
-}
-
 /* `at` is the place of the items, moved by where the plan has them. Whoever returns this goes there, and does not come back. */
 INLINE int run(const ldg_job *j, int dir, const char *at, const void *packed, int64_t n) {
   return dir == LDG_PACK ? j->run(j, at, (char *)(uintptr_t)packed, 0, n) : j->run(j, packed, (char *)(uintptr_t)at, 0, n);
@@ -38,7 +25,7 @@ INLINE int run(const ldg_job *j, int dir, const char *at, const void *packed, in
  * cache. So this one ends with a call, rather than after one, and is there for each direction. */
 INLINE int move_more(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
-  if (p && packed && is_many(p, count, dir, lo, hi)) return run(&p->many.job[dir], dir, ldg_at(mem, p->at), packed, count * p->per);
+  if (p && packed && ldg_api_is_many(p, count, dir, lo, hi)) return run(&p->many.job[dir], dir, ldg_at(mem, p->at), packed, count * p->per);
   if (!p || !packed || count < 0 || count > p->easy[LDG_PACK]) return move_first(t, count, dir, mem, packed, lo, hi);
   if (lo < 0 || lo > hi || hi > count * p->size) return LADING_ERR_RANGE;
   return ldg_exec(p, count, dir, mem, packed, lo, hi);
@@ -53,7 +40,7 @@ static __attribute__((noinline)) int unpack_more(const lading_type *t, int64_t c
 /* One item: nothing to multiply, no register to save, and one jump, which is not taken. What an empty item has runs for nothing. */
 INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
-  if (__builtin_expect(p && packed && is_one(p, count, lo, hi), 1)) return run(&p->one.job[dir], dir, ldg_at(mem, p->at), packed, p->one.n);
+  if (__builtin_expect(p && packed && ldg_api_is_one(p, count, lo, hi), 1)) return run(&p->one.job[dir], dir, ldg_at(mem, p->at), packed, p->one.n);
   return dir == LDG_PACK ? pack_more(t, count, mem, packed, lo, hi) : unpack_more(t, count, mem, packed, lo, hi);
 }
 
@@ -76,7 +63,7 @@ static bool copy_few(const lading_type *st, int64_t sc, const void *src, const l
   char few[FEW];
   int64_t n, m;
   const ldg_plan *sp = plan_made(st), *dp = plan_made(dt);
-  const ldg_job *p = hi <= FEW ? whole_message(sp, sc, LDG_PACK, lo, hi, &n) : NULL, *u = p ? whole_message(dp, dc, LDG_UNPACK, lo, hi, &m) : NULL;
+  const ldg_job *p = hi <= FEW ? ldg_api_whole(sp, sc, LDG_PACK, lo, hi, &n) : NULL, *u = p ? ldg_api_whole(dp, dc, LDG_UNPACK, lo, hi, &m) : NULL;
   if (!u) return false;
   run(p, LDG_PACK, ldg_at(src, sp->at), few, n);
   run(u, LDG_UNPACK, ldg_at(dst, dp->at), few, m);

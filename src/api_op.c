@@ -1,5 +1,6 @@
 /* Reductions while moving. What is one run of one kind of element goes straight to the kernel; the rest is checked first. */
 #include "api.h"
+#include "exec_range.h"
 
 bool lading_op_supported(lading_op op, lading_elem elem) {
   if ((unsigned)op >= LADING_OP_MAX || (unsigned)elem >= LADING_ELEM_MAX) return false;
@@ -8,12 +9,15 @@ bool lading_op_supported(lading_op op, lading_elem elem) {
 
 /* Every kind that has its bit. */
 static bool all_support(lading_op op, uint32_t kinds) {
-  for (int e = 0; kinds; kinds >>= 1, e++)
-    if ((kinds & 1) && !ldg_plan_op(op, (lading_elem)e)) return false;
+  for (; kinds; kinds &= kinds - 1)
+    if (!ldg_plan_op(op, (lading_elem)__builtin_ctz(kinds))) return false;
   return true;
 }
 
-static bool boundaries(ldg_sig s, int64_t lo, int64_t hi) { return ldg_elements_boundary(s, lo) && ldg_elements_boundary(s, hi); }
+/* Both ends of the stream are; elsewhere it takes a division or two. */
+static bool boundaries(ldg_sig s, int64_t all, int64_t lo, int64_t hi) {
+  return (lo == 0 || ldg_elements_boundary(s, lo)) && (hi == all || ldg_elements_boundary(s, hi));
+}
 
 static bool valid_op(lading_op op) { return (unsigned)op < LADING_OP_MAX; }
 
@@ -22,9 +26,10 @@ static bool valid_op(lading_op op) { return (unsigned)op < LADING_OP_MAX; }
 int ldg_api_elements(const lading_type *t, int64_t count, lading_op op, int64_t lo, int64_t hi, ldg_sig *out) {
   const int e = ldg_build_sig_times(t->sig, count, out);
   if (e) return e;
-  if (lo < 0 || lo > hi || hi > count * t->rep->size) return LADING_ERR_RANGE;
+  const int64_t all = count * t->rep->size;
+  if (lo < 0 || lo > hi || hi > all) return LADING_ERR_RANGE;
   if (t->sig.n && !all_support(op, t->sig.node->kinds)) return LADING_ERR_UNSUPPORTED;
-  return boundaries(*out, lo, hi) ? LADING_OK : LADING_ERR_ARG;
+  return boundaries(*out, all, lo, hi) ? LADING_OK : LADING_ERR_ARG;
 }
 
 static int move_op(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
@@ -46,23 +51,82 @@ static inline const ldg_op *run_op(const lading_type *t, int64_t count, int64_t 
   int64_t size = t->rep->size;
   if (count != 1 && (t->ub - t->lb != size || count < 0 || ldg_mul(count, size, &size))) return NULL;
   const ldg_op *k = ldg_plan_op(op, (lading_elem)t->sig.node->kind);
-  return k && lo >= 0 && lo <= hi && hi <= size && lo % k->size == 0 && hi % k->size == 0 ? k : NULL;
+  return k && lo >= 0 && lo <= hi && hi <= size && ldg_op_ends(k, lo) && ldg_op_ends(k, hi) ? k : NULL;
+}
+
+/* A whole message that no kernel is looked for: nothing is left to check but whether there is such an op. */
+typedef struct whole { const ldg_plan *plan; const ldg_job *job; const ldg_op *op; int64_t n; } whole;
+static inline bool is_whole(const lading_type *t, int64_t count, int dir, const void *packed, int64_t lo, int64_t hi, lading_op op, whole *w) {
+  if (!t || !packed || !valid_op(op) || ldg_pair_may(hi)) return false;
+  w->plan = ldg_api_plan_made(t), w->job = ldg_api_whole(w->plan, count, dir, lo, hi, &w->n);
+  if (!w->job || t->sig.n == 0 || t->sig.node->kind < 0) return false;
+  return (w->op = ldg_plan_op(op, (lading_elem)t->sig.node->kind)) != NULL;
+}
+
+/* Through a tile on the stack, by the jobs that there are. */
+enum { FEW = 1024 };
+static __attribute__((noinline)) bool tile_few(const whole *w, int64_t count, int dir, char *at, char *line, int64_t hi) {
+  char tile[FEW];
+  int64_t n = w->n;
+  const ldg_job *pack = dir == LDG_PACK ? w->job : hi <= FEW ? ldg_api_whole(w->plan, count, LDG_PACK, 0, hi, &n) : NULL;
+  if (!pack || hi > FEW) return false;
+  pack->run(pack, at, tile, 0, n);
+  w->op->dense(dir == LDG_PACK ? tile : line, dir == LDG_PACK ? line : tile, ldg_op_elements(w->op, hi));
+  if (dir == LDG_UNPACK) w->job->run(w->job, tile, at, 0, w->n);
+  return true;
+}
+
+static bool move_whole(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
+  whole w;
+  if (!is_whole(t, count, dir, packed, lo, hi, op, &w)) return false;
+  char *const at = (char *)(uintptr_t)ldg_at(mem, w.plan->at), *const line = (char *)(uintptr_t)packed, *const src = dir == LDG_PACK ? at : line, *const dst = dir == LDG_PACK ? line : at;
+  const ldg_op_way way = ldg_plan_op_way(w.plan, count, dir, (lading_elem)t->sig.node->kind, w.op->size);
+  const ldg_nest *nest = &w.job->nest;
+  if (way == LDG_OP_TILES) return tile_few(&w, count, dir, at, line, hi);
+  if (way != LDG_OP_BLOCKS || !nest->block) return false;
+  if (nest->nd == 1 && !nest->at) ldg_exec_op_row(w.op, src, dst, w.n, nest->block, nest->dim->src, nest->dim->dst);
+  else ldg_exec_nest_op(w.op, nest, src, dst, 0, w.n);
+  return true;
+}
+
+/* All but what is over at once; a run needs no plan. */
+static int move_more(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
+  if (op == LADING_REPLACE) return dir == LDG_PACK ? lading_pack(t, count, mem, (char *)(uintptr_t)packed, lo, hi) : lading_unpack(t, count, (char *)(uintptr_t)mem, packed, lo, hi);
+  if (move_whole(t, count, dir, mem, packed, lo, hi, op)) return LADING_OK;
+  const ldg_op *k = packed ? run_op(t, count, lo, hi, op) : NULL;
+  if (!k) return move_op(t, count, dir, mem, packed, lo, hi, op);
+  const char *const at = ldg_at(mem, t->rep->first + lo);
+  return k->dense(dir == LDG_PACK ? at : packed, (char *)(uintptr_t)(dir == LDG_PACK ? packed : at), ldg_op_elements(k, hi - lo));
+}
+static __attribute__((noinline)) int pack_more(const lading_type *t, int64_t count, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
+  return move_more(t, count, LDG_PACK, mem, packed, lo, hi, op);
+}
+static __attribute__((noinline)) int unpack_more(const lading_type *t, int64_t count, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
+  return move_more(t, count, LDG_UNPACK, mem, packed, lo, hi, op);
+}
+
+/* One item of one run, or of a few bytes in one loop, of one kind of element: whoever returns this goes there, and does not come back. */
+static inline __attribute__((always_inline)) int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
+  const ldg_plan *p = t ? ldg_api_plan_made(t) : NULL;
+  if (!p || !packed || !ldg_api_is_one(p, count, lo, hi) || !valid_op(op) || !t->sig.node || t->sig.node->kind < 0) goto more;
+  const ldg_op *k = ldg_plan_op(op, (lading_elem)t->sig.node->kind);
+  const ldg_nest *n = &p->one.job[dir].nest;
+  if (!k || atomic_load_explicit(&p->op_way[LDG_OP_ONE][dir][t->sig.node->kind], memory_order_relaxed) != LDG_OP_BLOCKS || n->nd != 1 || n->psum || !n->block) goto more;
+  const char *const at = ldg_at(mem, p->at), *const src = dir == LDG_PACK ? at : packed;
+  char *const dst = (char *)(uintptr_t)(dir == LDG_PACK ? packed : at);
+  if (n->dim->src == n->block && n->dim->dst == n->block) return k->dense(src, dst, ldg_op_elements(k, hi));
+  if (hi >= LDG_PAIR_LEAST) goto more;
+  if (n->at) return k->listed(src, dst, p->one.n, ldg_op_elements(k, n->block), n->at, dir == LDG_PACK ? n->dim->dst : n->dim->src, dir == LDG_UNPACK);
+  return k->strided(src, dst, p->one.n, ldg_op_elements(k, n->block), n->dim->src, n->dim->dst);
+more:
+  return dir == LDG_PACK ? pack_more(t, count, mem, packed, lo, hi, op) : unpack_more(t, count, mem, packed, lo, hi, op);
 }
 
 int lading_pack_op(const lading_type *type, int64_t count, const void *mem, void *packed, int64_t lo, int64_t hi, lading_op op) {
-  if (op == LADING_REPLACE) return lading_pack(type, count, mem, packed, lo, hi);
-  const ldg_op *k = packed ? run_op(type, count, lo, hi, op) : NULL;
-  if (!k) return move_op(type, count, LDG_PACK, mem, packed, lo, hi, op);
-  k->dense(ldg_at(mem, type->rep->first + lo), packed, (hi - lo) / k->size);
-  return LADING_OK;
+  return move(type, count, LDG_PACK, mem, packed, lo, hi, op);
 }
-
 int lading_unpack_op(const lading_type *type, int64_t count, void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
-  if (op == LADING_REPLACE) return lading_unpack(type, count, mem, packed, lo, hi);
-  const ldg_op *k = packed ? run_op(type, count, lo, hi, op) : NULL;
-  if (!k) return move_op(type, count, LDG_UNPACK, mem, packed, lo, hi, op);
-  k->dense(packed, ldg_at(mem, type->rep->first + lo), (hi - lo) / k->size);
-  return LADING_OK;
+  return move(type, count, LDG_UNPACK, mem, packed, lo, hi, op);
 }
 
 /* ---- copy ---- */
@@ -74,7 +138,7 @@ static int common_elements(ldg_sig s, ldg_sig d, lading_op op, int64_t lo, int64
   const bool untyped = all_bytes(s) || all_bytes(d);
   *out = all_bytes(s) ? d : s;
   if (out->n && !all_support(op, out->node->kinds | (untyped ? 0 : d.node->kinds))) return LADING_ERR_UNSUPPORTED;
-  if (!boundaries(*out, lo, hi)) return LADING_ERR_ARG;
+  if (!boundaries(*out, out->n ? out->n * out->node->size : 0, lo, hi)) return LADING_ERR_ARG;
   return untyped || ldg_elements_agree(s, d, lo, hi) ? LADING_OK : LADING_ERR_ARG;
 }
 
@@ -87,6 +151,22 @@ int ldg_api_common_elements(const lading_type *st, int64_t sc, const lading_type
   return common_elements(ss, ds, op, lo, hi, out);
 }
 
+/* Whole messages of a few elements of one kind: packed, reduced and unpacked by the jobs that there are. */
+static bool copy_few(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi, lading_op op) {
+  char from[FEW], to[FEW];
+  int64_t n = 0, m = 0, k = 0;
+  if (!st || !dt || hi > FEW || ldg_pair_may(hi)) return false;
+  const ldg_plan *sp = ldg_api_plan_made(st), *dp = ldg_api_plan_made(dt);
+  const ldg_job *pack = ldg_api_whole(sp, sc, LDG_PACK, lo, hi, &n), *fetch = ldg_api_whole(dp, dc, LDG_PACK, lo, hi, &m), *unpack = ldg_api_whole(dp, dc, LDG_UNPACK, lo, hi, &k);
+  if (!pack || !fetch || !unpack || !ldg_plan_is_distinct(dp, dc) || !st->sig.node || !dt->sig.node || st->sig.node->kind < 0 || st->sig.node->kind != dt->sig.node->kind) return false;
+  const ldg_op *o = ldg_plan_op(op, (lading_elem)st->sig.node->kind);
+  if (!o) return false;
+  char *const at = (char *)(uintptr_t)ldg_at(dst, dp->at);
+  pack->run(pack, ldg_at(src, sp->at), from, 0, n), fetch->run(fetch, at, to, 0, m);
+  o->dense(from, to, ldg_op_elements(o, hi));
+  return unpack->run(unpack, to, at, 0, k) == LADING_OK;
+}
+
 int lading_copy_op(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi,
                    lading_op op) {
   const ldg_plan *sp, *dp;
@@ -94,6 +174,7 @@ int lading_copy_op(const lading_type *st, int64_t sc, const void *src, const lad
   ldg_reduction r = { op, { 0 } };
   if (op == LADING_REPLACE) return lading_copy(st, sc, src, dt, dc, dst, lo, hi);
   if (!valid_op(op)) return LADING_ERR_ARG;
+  if (copy_few(st, sc, src, dt, dc, dst, lo, hi, op)) return LADING_OK;
   int e = ldg_api_side(st, sc, src, &sp, &s);
   if (!e) e = ldg_api_side(dt, dc, dst, &dp, &d);
   if (!e) e = ldg_api_common_elements(st, sc, dt, dc, op, lo, hi, &r.sig);

@@ -80,6 +80,7 @@ int64_t lading_explain(const lading_type *type, int64_t count, char *buf, int64_
   facts(&t, &info, count, &id);
   ldg_option_print(&t);
   ldg_plan_explain(p, &t);
+  if (info.elem >= 0) ldg_plan_op_explain(p, (lading_elem)info.elem, &t);
   ldg_queue_explain(p, count, &t);
   return t.len;
 }

@@ -30,7 +30,7 @@ static const char *const side_words[] = { "read", "write" };
 static const char *const odd_words[] = { "read", "write", "transpose" };
 static const char *const kernel_words[] = { "here", "far", "tree" };
 static const char *const way_words[] = { "to", "from" };
-static const char *const number_words[] = { "call", "row", "tiled", "child", "walk", "varlist", "shuffle", "window", "part", "prefetch", "stream", "libc", "libc.rows", "align", "lanes", "meet", "meet.written", "sets", "sets.written", "sets.whole", "sets.apart", "stores", "idle", "ahead", "written", "shuffle.far", "masked", "joined", "touched", "pace" };
+static const char *const number_words[] = { "call", "row", "tiled", "child", "walk", "varlist", "shuffle", "window", "part", "prefetch", "stream", "libc", "libc.rows", "align", "lanes", "meet", "meet.written", "sets", "sets.written", "sets.whole", "sets.apart", "stores", "idle", "ahead", "written", "shuffle.far", "masked", "joined", "touched", "pace", "reduced" };
 
 static const group groups[] = {
   { "level", AT(level), LDG_MODEL_LEVELS, 1, 1, { 1, 1, 1 }, { NULL } },

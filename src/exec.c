@@ -16,7 +16,7 @@ INLINE char *to(const ldg_way *w, const char *mem, const char *packed) {
 INLINE int leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
   const ldg_job *j = w->part ? ldg_plan_part : ldg_plan_bytes;
   if (MOVES(w)) return j->run(j, from(w, mem, packed), to(w, mem, packed), 0, n);
-  return w->op->dense(from(w, mem, packed), to(w, mem, packed), n / w->op->size), LADING_OK;
+  return w->op->dense(from(w, mem, packed), to(w, mem, packed), ldg_op_elements(w->op, n)), LADING_OK;
 }
 
 INLINE void start(const ldg_step *s, int64_t i, const char **mem, const char **packed) {
@@ -162,18 +162,20 @@ int ldg_exec_unpack(const ldg_plan *p, int64_t count, const char *mem, const cha
   return is_part(p, count, lo, hi) ? run(p, count, &part, mem, packed, lo, hi) : run(p, count, &unpack, mem, packed, lo, hi);
 }
 
-/* Elements of one kind that no block splits are reduced by the plan, all others element by element. */
-static void reduce(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+/* Elements of one kind go by nests of the plan or through tiles. */
+static void reduce(const ldg_items *i, int dir, const ldg_reduction *r, const char *packed, int64_t lo, int64_t hi) {
   const ldg_way w = { .dir = dir, .op = ldg_exec_op_of(r) };
-  if (w.op && !p->one.thin && ldg_plan_grain(p) % w.op->size == 0) run(p, count, &w, mem, packed, lo, hi);
-  else ldg_exec_op_items(p, count, dir, r, mem, ldg_at(packed, -lo), lo, hi);
+  const ldg_items bytes = { NULL, 0, ldg_at(packed, -lo) };
+  const ldg_op_way way = w.op ? ldg_plan_op_way(i->plan, i->count, dir, (lading_elem)r->sig.node->kind, w.op->size) : LDG_OP_ELEMENTS;
+  if (way == LDG_OP_BLOCKS) run(i->plan, i->count, &w, i->base, packed, lo, hi);
+  else if (way == LDG_OP_TILES) ldg_exec_op_tiles(dir == LDG_PACK ? i : &bytes, dir == LDG_PACK ? &bytes : i, r, lo, hi);
+  else ldg_exec_op_items(i->plan, i->count, dir, r, i->base, bytes.base, lo, hi);
 }
 
 void ldg_exec_op(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   const ldg_items items = { p, count, mem }, line = { NULL, 0, ldg_at(packed, -lo) };
-  const ldg_reduce how = ldg_exec_how(r);
-  int64_t from = hi, to = hi;
-  if (how.how) ldg_pair_run(dir == LDG_PACK ? &items : &line, dir == LDG_PACK ? &line : &items, &how, lo, hi, &from, &to);
-  if (lo < from) reduce(p, count, dir, r, mem, packed, lo, from);
-  if (to < hi) reduce(p, count, dir, r, mem, ldg_at(packed, to - lo), to, hi);
+  int64_t from, to;
+  ldg_exec_op_kernel(dir == LDG_PACK ? &items : &line, dir == LDG_PACK ? &line : &items, r, lo, hi, &from, &to);
+  if (lo < from) reduce(&items, dir, r, packed, lo, from);
+  if (to < hi) reduce(&items, dir, r, ldg_at(packed, to - lo), to, hi);
 }

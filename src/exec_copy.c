@@ -35,12 +35,27 @@ static bool is_ragged(const ldg_nest *n, int64_t lo, int64_t hi) {
   return lo % each || hi % each;
 }
 
-/* False: the layouts have no nest in common, or none of whole elements. */
-static bool by_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, const ldg_op *op, int64_t lo, int64_t hi) {
+/* ns of packing what is not packed, reducing it there, and unpacking it; of where the order does not count. */
+typedef struct pair { const ldg_items *src, *dst; } pair;
+static double tiles_ns(const pair *p, int64_t bytes) {
+  const ldg_items *a = p->src, *b = p->dst;
+  const double moved = ldg_plan_cost(a->plan, a->count, LDG_PACK, bytes) + ldg_plan_cost(b->plan, b->count, LDG_PACK, bytes) + ldg_plan_cost(b->plan, b->count, LDG_UNPACK, bytes);
+  return moved + ldg_plan_op_tiles(bytes, 3);
+}
+
+/* Whether an op goes by a nest: one of whole elements, that is not predicted to take longer than tiles, if those may be (else NULL). To predict it takes some 100 ns. */
+enum { WEIGHED_FROM = 4 << 10 };
+static bool reduces(const ldg_nest *n, const ldg_op *op, const pair *tiles, int64_t bytes) {
+  if (n->block % op->size) return false;
+  return !tiles || bytes < WEIGHED_FROM || ldg_plan_op_blocks(n, op->size) <= tiles_ns(tiles, bytes); /* both of all bytes up to there */
+}
+
+/* False: the layouts have no nest in common, or an op does not go by it. */
+static bool by_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, const ldg_op *op, const pair *tiles, int64_t lo, int64_t hi) {
   const ldg_way w = { .dir = LDG_PACK, .op = op };
   ldg_nest n;
   int64_t so, to;
-  if (!ldg_nest_common(src->rep, src->extent, dst->rep, dst->extent, hi, &n, &so, &to) || (op && n.block % op->size)) return false;
+  if (!ldg_nest_common(src->rep, src->extent, dst->rep, dst->extent, hi, &n, &so, &to) || (op && !reduces(&n, op, tiles, hi))) return false;
   n.ordered = !ldg_nest_distinct(&n);
   const bool ragged = is_ragged(&n, lo, hi);
   if (!is_made(c, &n, ragged)) chain_of(c, &n, op, ragged);
@@ -49,29 +64,33 @@ static bool by_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, cons
 }
 
 bool ldg_exec_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi) {
-  return lo == hi || by_nest(c, src, dst, NULL, lo, hi);
+  return lo == hi || by_nest(c, src, dst, NULL, NULL, lo, hi);
 }
 
-void ldg_exec_copy_op(const ldg_side *src, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi) {
+/* By one nest, or tiles, or else element by element. */
+static void reduce(const pair *p, const ldg_side *src, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi) {
   const ldg_op *op = ldg_exec_op_of(r);
+  const bool any_order = ldg_plan_is_distinct(p->dst->plan, p->dst->count);
   ldg_chain c;
+  if (lo == hi) return;
   c.made = false;
-  if (lo == hi || (op && by_nest(&c, src, dst, op, lo, hi))) return;
-  ldg_exec_op_walk(r, src, dst, lo, hi);
-}
-
-static void both_sides(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi) {
-  const ldg_items a = { sp, src->count, src->base }, b = { dp, dst->count, dst->base };
-  const ldg_reduce how = ldg_exec_how(r);
-  int64_t from = hi, to = hi;
-  if (how.how) ldg_pair_run(&a, &b, &how, lo, hi, &from, &to);
-  ldg_exec_copy_op(src, dst, r, lo, from);
-  ldg_exec_copy_op(src, dst, r, to, hi);
+  if (op && by_nest(&c, src, dst, op, any_order ? p : NULL, lo, hi)) return;
+  if (any_order) ldg_exec_op_tiles(p->src, p->dst, r, lo, hi);
+  else ldg_exec_op_walk(r, src, dst, lo, hi);
 }
 
 void ldg_exec_move_op(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi) {
+  const bool from_run = ldg_side_is_run(src), to_run = ldg_side_is_run(dst);
+  const ldg_items a = from_run ? (ldg_items){ NULL, 0, ldg_at(src->base, src->rep->first) } : (ldg_items){ sp, src->count, src->base };
+  const ldg_items b = to_run ? (ldg_items){ NULL, 0, ldg_at(dst->base, dst->rep->first) } : (ldg_items){ dp, dst->count, dst->base };
+  int64_t from, to;
   if (lo == hi) return;
-  if (ldg_side_is_run(src)) ldg_exec_op(dp, dst->count, LDG_UNPACK, r, dst->base, ldg_at(src->base, src->rep->first + lo), lo, hi);
-  else if (ldg_side_is_run(dst)) ldg_exec_op(sp, src->count, LDG_PACK, r, src->base, ldg_at(dst->base, dst->rep->first + lo), lo, hi);
-  else both_sides(sp, src, dp, dst, r, lo, hi);
+  if (from_run && to_run) ldg_exec_op_tiles(&a, &b, r, lo, hi);
+  else if (from_run) ldg_exec_op(dp, b.count, LDG_UNPACK, r, b.base, ldg_at(a.base, lo), lo, hi);
+  else if (to_run) ldg_exec_op(sp, a.count, LDG_PACK, r, a.base, ldg_at(b.base, lo), lo, hi);
+  else {
+    ldg_exec_op_kernel(&a, &b, r, lo, hi, &from, &to);
+    const pair both = { &a, &b };
+    reduce(&both, src, dst, r, lo, from), reduce(&both, src, dst, r, to, hi);
+  }
 }

@@ -5,14 +5,14 @@
 
 /* ---- nests ---- */
 
-enum { FEW_BYTES = 128 }; /* of a block: from here on it gains from the level of the machine more than it takes to call it */
-static bool are_few(const ldg_op *op, int64_t block) { return block == op->size || block < FEW_BYTES; }
+enum { FEW_BYTES = 128 }; /* of a block: from here on a call for each of them takes less time */
+static inline bool are_few(const ldg_op *op, int64_t block) { return block == op->size || block < FEW_BYTES; }
 
 /* The innermost dim: blocks of elements; where it is dense on both sides, one block. */
-static void row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds) {
+static inline void row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds) {
   if (ss == block && ds == block) block *= n, n = 1;
-  if (are_few(op, block)) op->strided(src, dst, n, block / op->size, ss, ds);
-  else for (const int64_t m = block / op->size; n > 0; n--, src = ldg_at(src, ss), dst = ldg_at(dst, ds)) op->dense(src, dst, m);
+  if (are_few(op, block)) op->strided(src, dst, n, ldg_op_elements(op, block), ss, ds);
+  else for (const int64_t m = ldg_op_elements(op, block); n > 0; n--, src = ldg_at(src, ss), dst = ldg_at(dst, ds)) op->dense(src, dst, m);
 }
 
 static void strided(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t n) {
@@ -39,12 +39,12 @@ static void listed(const ldg_op *op, const ldg_nest *nest, const char *s, char *
     return;
   }
   if (!sum && are_few(op, nest->block)) {
-    op->listed(to_list ? ldg_at(s, i0 * stride) : s, to_list ? d : ldg_at(d, i0 * stride), n, nest->block / op->size, at + i0, stride, to_list);
+    op->listed(to_list ? ldg_at(s, i0 * stride) : s, to_list ? d : ldg_at(d, i0 * stride), n, ldg_op_elements(op, nest->block), at + i0, stride, to_list);
     return;
   }
   for (int64_t i = i0; i < i0 + n; i++) {
     const int64_t len = sum ? sum[i + 1] - sum[i] : nest->block, line = sum ? sum[i] : i * stride;
-    op->dense(ldg_at(s, to_list ? line : at[i]), ldg_at(d, to_list ? at[i] : line), len / op->size);
+    op->dense(ldg_at(s, to_list ? line : at[i]), ldg_at(d, to_list ? at[i] : line), ldg_op_elements(op, len));
   }
 }
 
@@ -62,6 +62,8 @@ void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, c
   else looped(op, nest, nest->nd - 1, src, dst, n);
 }
 
+void ldg_exec_op_row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds) { row(op, src, dst, n, block, ss, ds); }
+
 /* ---- the walk ---- */
 
 const ldg_op *ldg_exec_op_of(const ldg_reduction *r) {
@@ -70,6 +72,13 @@ const ldg_op *ldg_exec_op_of(const ldg_reduction *r) {
 
 ldg_reduce ldg_exec_how(const ldg_reduction *r) {
   return ldg_exec_op_of(r) ? ldg_pair_reduce(r->op, (lading_elem)r->sig.node->kind) : (ldg_reduce){ .size = 1 };
+}
+
+void ldg_exec_op_kernel(const ldg_items *src, const ldg_items *dst, const ldg_reduction *r, int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
+  *from = *to = hi;
+  if (!ldg_pair_may(hi - lo)) return;
+  const ldg_reduce how = ldg_exec_how(r);
+  if (how.how) ldg_pair_run(src, dst, &how, lo, hi, from, to);
 }
 
 static void reduce_split(const ldg_op *op, ldg_strand *src, ldg_strand *dst) {
@@ -104,7 +113,7 @@ void ldg_exec_op_walk(const ldg_reduction *r, const ldg_side *src, const ldg_sid
   ldg_elements_seek(&e, r->sig, LDG_PACKED, lo, NULL);
   while (lo < hi) {
     const ldg_op *op = ldg_plan_op(r->op, e.kind);
-    const int64_t n = reduce_some(op, &s, &d, ldg_min(e.n, (hi - lo) / op->size));
+    const int64_t n = reduce_some(op, &s, &d, ldg_min(e.n, ldg_op_elements(op, hi - lo)));
     lo += n * op->size;
     ldg_elements_take(&e, n);
   }
@@ -136,22 +145,29 @@ static bool reduce_items(const ldg_plan *p, int dir, const ldg_reduction *r, con
   return true;
 }
 
-static void walk(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  const ldg_rep stream = LDG_REP_BYTES(hi);
-  const ldg_side side = { p->layout->rep, count, p->extent, mem }, line = { &stream, 1, hi, packed };
-  if (lo < hi) ldg_exec_op_walk(r, dir == LDG_PACK ? &side : &line, dir == LDG_PACK ? &line : &side, lo, hi);
-}
-
-/* Items that coincide in memory are reduced in turn, hence walked. */
-void ldg_exec_op_items(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
-  const int64_t i0 = lo / p->size + (lo % p->size != 0), i1 = hi / p->size, tile = ldg_max(TILE_LEAST, TILE_BYTES / p->size);
-  const bool many = i1 - i0 >= TILE_LEAST && (dir == LDG_PACK || count <= p->distinct) && reduce_items(p, dir, r, NULL, NULL, 0);
-  if (!many) {
-    walk(p, count, dir, r, mem, packed, lo, hi);
+/* By tiles, unless the order counts. */
+static void rest(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  const ldg_items items = { p, count, mem }, bytes = { NULL, 0, packed };
+  if (lo == hi) return;
+  if (dir == LDG_PACK || ldg_plan_is_distinct(p, count)) {
+    ldg_exec_op_tiles(dir == LDG_PACK ? &items : &bytes, dir == LDG_PACK ? &bytes : &items, r, lo, hi);
     return;
   }
-  walk(p, count, dir, r, mem, packed, lo, i0 * p->size);
+  const ldg_rep stream = LDG_REP_BYTES(hi);
+  const ldg_side side = { p->layout->rep, count, p->extent, mem }, line = { &stream, 1, hi, packed };
+  ldg_exec_op_walk(r, dir == LDG_PACK ? &side : &line, dir == LDG_PACK ? &line : &side, lo, hi);
+}
+
+/* Items that coincide in memory are reduced in turn, hence walked; of many others every run of an item is a loop over them. */
+void ldg_exec_op_items(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+  const int64_t i0 = lo / p->size + (lo % p->size != 0), i1 = hi / p->size, tile = ldg_max(TILE_LEAST, TILE_BYTES / p->size);
+  const bool many = i1 - i0 >= TILE_LEAST && (dir == LDG_PACK || ldg_plan_is_distinct(p, count)) && reduce_items(p, dir, r, NULL, NULL, 0);
+  if (!many) {
+    rest(p, count, dir, r, mem, packed, lo, hi);
+    return;
+  }
+  rest(p, count, dir, r, mem, packed, lo, i0 * p->size);
   for (int64_t i = i0; i < i1; i += tile)
     reduce_items(p, dir, r, ldg_at(mem, i * p->extent), ldg_at(packed, i * p->size), ldg_min(tile, i1 - i));
-  walk(p, count, dir, r, mem, packed, i1 * p->size, hi);
+  rest(p, count, dir, r, mem, packed, i1 * p->size, hi);
 }

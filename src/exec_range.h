@@ -3,6 +3,7 @@
 #define LDG_EXEC_RANGE_H
 
 #include "exec.h"
+#include "plan_pair.h"
 
 /* What becomes of the bytes that meet: they are moved or, with an op, reduced: then no block of the step splits an element, and
  * there are steps all the way down (none is thin). `part`: of a long message, see ldg_plan_part. */
@@ -40,7 +41,16 @@ bool ldg_exec_split(const ldg_lists *l, int64_t src_block, int64_t dst_block, in
 /* Iterations [i0, i0 + n) of a nest, as ldg_run does it. */
 void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n);
 
-/* The walk by elements; where it may, many items at a time. `packed` is the place of byte 0. */
+/* n rows of a block of elements, ss and ds bytes apart. */
+void ldg_exec_op_row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds);
+
+/* What a kernel that was compiled does of stream bytes [lo, hi) is done: all but [lo, *from) and [*to, hi). */
+void ldg_exec_op_kernel(const ldg_items *src, const ldg_items *dst, const ldg_reduction *r, int64_t lo, int64_t hi, int64_t *from, int64_t *to);
+
+/* Through packed tiles; lo and hi are boundaries of elements, and bytes of the destination never coincide. One side at least has a plan. */
+void ldg_exec_op_tiles(const ldg_items *src, const ldg_items *dst, const ldg_reduction *r, int64_t lo, int64_t hi);
+
+/* Elements of several kinds, or split ones: many items at a time, or through tiles; else the walk. `packed` is the place of byte 0. */
 void ldg_exec_op_items(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* ---- the strategy table ---- */
 
-#define BACKEND (&ldg_backend_host)
+#define BACKEND LDG_PLAN_BACKEND
 
 int ldg_plan_strategies(void) { return BACKEND->n + LDG_TREE_STRATEGIES; }
 const ldg_strategy *ldg_plan_strategy(int i) {
@@ -210,9 +210,9 @@ static int open_step(ldg_step *s, const ldg_rep *r, const char *force) {
 
 /* ---- plans ---- */
 
-/* The largest number of items that provably do not overlap. Far items never do; interleaved ones by bisection. */
+/* The largest number of items that provably do not overlap; 0: one does. Far items never do; interleaved ones by bisection. */
 static int64_t distinct_items(const ldg_rep *r, int64_t extent) {
-  if (!ldg_rep_disjoint(r)) return 1;
+  if (!ldg_rep_disjoint(r)) return 0;
   if (extent >= r->hi - r->lo || extent <= r->lo - r->hi) return INT64_MAX;
   int64_t lo = 1, hi = (int64_t)1 << 32;
   while (lo + 1 < hi) {
@@ -248,7 +248,7 @@ static int open_many(ldg_plan *p, const ldg_rep *r, const char *force) {
   m->thin = goes_on && p->one.thin; /* else `one` is, if there is need */
   e = nest_of_step(m, &n);
   n.any = true;
-  return e ? e : both_ways(m, &n, p->distinct == 1, force && *force == '/' ? NULL : force);
+  return e ? e : both_ways(m, &n, p->distinct <= 1, force && *force == '/' ? NULL : force);
 }
 
 static void close_plan(ldg_plan *p) {
@@ -286,7 +286,7 @@ static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan
   if (!p) return LADING_ERR_NOMEM;
   pthread_once(&once, make_bytes);
   memset(&p->entry, 0, sizeof p->entry);
-  atomic_init(&p->grain, 0);
+  atomic_init(&p->tile, 0), memset(p->op_way, 0, sizeof p->op_way);
   p->serial = next_serial();
   memset(p->pair, 0, sizeof p->pair);
   atomic_init(&p->unpaired, 0);
@@ -301,31 +301,6 @@ static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan
   if (e) close_plan(p);
   else *out = p;
   return e;
-}
-
-/* ---- reductions ---- */
-
-const ldg_op *ldg_plan_op(lading_op op, lading_elem e) { return BACKEND->op(op, e); }
-
-/* Of g and of every block's length. */
-static int64_t grain(const ldg_rep *r, int64_t g) {
-  if (r->kind == LDG_BYTES) return ldg_gcd(g, r->n);
-  if (r->cnt && ldg_nest_of_list(r, &(ldg_nest){ 0 }))
-    for (int64_t i = 0; i < r->n && g != 1; i++) g = ldg_gcd(g, r->cnt[i] * r->child->size);
-  else if (r->kind == LDG_JOIN)
-    for (int64_t i = 0; i < r->n && g != 1; i++) g = grain(r->kids[i], g);
-  else
-    g = grain(r->child, g);
-  return g;
-}
-
-int64_t ldg_plan_grain(const ldg_plan *p) {
-  int64_t g = atomic_load_explicit(&p->grain, memory_order_relaxed);
-  if (g == 0) {
-    g = grain(p->layout->rep, 0);
-    atomic_store_explicit(&((ldg_plan *)(uintptr_t)p)->grain, g, memory_order_relaxed);
-  }
-  return g;
 }
 
 /* ---- interning ---- */
@@ -440,6 +415,6 @@ void ldg_plan_explain(const ldg_plan *p, ldg_text *t) {
   ldg_text_add(t, "pack by %s, unpack by %s\n", p->many.job[LDG_PACK].name, p->many.job[LDG_UNPACK].name);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) ldg_jit_explain_step(&p->many, dir, t);
   ldg_pair_explain(p, t);
-  if (p->distinct == 1) ldg_text_add(t, "  items may overlap: they are unpacked in the order of the stream\n");
+  if (p->distinct <= 1) ldg_text_add(t, "  items may overlap: they are unpacked in the order of the stream\n");
   else if (p->distinct < INT64_MAX) ldg_text_add(t, "  more than %lld items are unpacked one by one: they may overlap\n", (long long)p->distinct);
 }

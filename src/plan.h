@@ -37,9 +37,10 @@ typedef struct ldg_plan {
   int64_t size, extent;        /* of one item */
   int64_t at;                  /* memory offset of the roots */
   int64_t per;                 /* iterations of `many` an item takes */
-  int64_t distinct;            /* so many items never overlap in memory; more are unpacked item by item */
+  int64_t distinct;            /* so many items never overlap in memory, 0: one may; more are unpacked item by item */
   int64_t easy[2];             /* so many items of a whole message, by direction, need no check and no thought: many.job[] runs them */
-  _Atomic int64_t grain;       /* ldg_plan_grain when it was asked for, else 0 */
+  _Atomic int64_t tile;        /* of plan_op.c, as is the next one: 0 until they are asked for */
+  _Atomic uint8_t op_way[3][2][LADING_ELEM_MAX]; /* of one item, of more, and where the order counts; by direction, for elements of that kind */
   uint64_t serial;             /* no other plan in the process ever has it */
   ldg_pair pair[LDG_PAIRS];    /* of plan_pair.c, as is the next one */
   _Atomic int64_t unpaired;    /* bytes that there was no place for among them, up to some */
@@ -76,10 +77,35 @@ double ldg_plan_predict(const ldg_plan *p, int64_t count, int dir, int i, const 
 /* Predicted ns of moving `bytes` of the stream of `count` items as planned. */
 double ldg_plan_cost(const ldg_plan *p, int64_t count, int dir, int64_t bytes);
 
-/* Divides the length of every block that the plan's steps run as one. */
-int64_t ldg_plan_grain(const ldg_plan *p);
-/* The backend's op on an element; NULL where it is not defined. */
-const ldg_op *ldg_plan_op(lading_op op, lading_elem e);
+/* The backend's op on an element; NULL where it is not defined. The table is there from the first call on. */
+typedef const ldg_op *ldg_op_table[LADING_OP_MAX][LADING_ELEM_MAX];
+extern const ldg_op_table *_Atomic ldg_plan_ops;
+const ldg_op_table *ldg_plan_ops_first(void);
+static inline const ldg_op *ldg_plan_op(lading_op op, lading_elem e) {
+  const ldg_op_table *t = atomic_load_explicit(&ldg_plan_ops, memory_order_acquire);
+  return (*(t ? t : ldg_plan_ops_first()))[op][e];
+}
+/* How elements of one kind are reduced by a plan: block by block, by the nests of its steps; tile by tile, through packed bytes, also of blocks that split elements; or
+ * one after the other, where neither may be. */
+typedef enum ldg_op_way { LDG_OP_UNKNOWN, LDG_OP_BLOCKS, LDG_OP_TILES, LDG_OP_ELEMENTS } ldg_op_way;
+enum { LDG_OP_ONE, LDG_OP_MANY, LDG_OP_ORDERED };
+ldg_op_way ldg_plan_op_choose(const ldg_plan *p, int items, int dir, lading_elem e, int64_t size); /* the one that is predicted to take less time, from then on */
+void ldg_plan_op_predict(const ldg_plan *p, int items, int dir, int64_t size, double *blocks, double *tiles); /* ns, whole; INFINITY: not so */
+/* `e` is the kind of the elements, of `size` bytes. */
+static inline ldg_op_way ldg_plan_op_way(const ldg_plan *p, int64_t count, int dir, lading_elem e, int64_t size) {
+  const int items = dir == LDG_UNPACK && count > p->distinct ? LDG_OP_ORDERED : count > 1;
+  const ldg_op_way w = atomic_load_explicit(&p->op_way[items][dir][e], memory_order_relaxed);
+  return w != LDG_OP_UNKNOWN ? w : ldg_plan_op_choose(p, items, dir, e, size);
+}
+void ldg_plan_op_explain(const ldg_plan *p, lading_elem e, ldg_text *t);
+/* Predicted ns: of that many packed bytes through tiles, for each of which so many ranges are packed or unpacked, but for the moving, and of a nest block by block. */
+double ldg_plan_op_tiles(int64_t bytes, int ranges);
+double ldg_plan_op_blocks(const ldg_nest *n, int64_t size);
+enum { LDG_PLAN_TILE = 8 << 10, LDG_PLAN_TILE_MOST = 64 << 10 };
+/* Packed bytes of a tile that both plans, one of which may be NULL, are as fast by as by all of the stream. */
+int64_t ldg_plan_tile(const ldg_plan *a, const ldg_plan *b);
+/* Do items of the plan never coincide in memory, so that they may be written in any order? */
+static inline bool ldg_plan_is_distinct(const ldg_plan *p, int64_t count) { return p->distinct >= count; }
 
 /* Moves n bytes, from any place to any, as memory that is dense on both sides is moved here, with nothing tried; by the model that was in use when the
  * first plan was made, before which it may not be run. */

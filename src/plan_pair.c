@@ -4,8 +4,6 @@
 
 #include "base_model.h"
 
-#define BYTES_MIN 512 /* what is looked for and found takes some 10 ns */
-
 /* ---- sides ---- */
 
 /* dim[0] is of items, the innermost loop, the last, goes around the body; or, within an item, a list does. */
@@ -99,13 +97,12 @@ static bool zip(ldg_shape *s, const runs *a, const runs *b, int64_t period) {
 /* It is left to others, so it has no pointer to a caller's. */
 typedef struct maker { ldg_pair *pair; ldg_items src, dst; ldg_reduce reduce; int64_t bytes; } maker;
 
-/* What an element takes at most, op by op: 2.5 ns were measured where a plan reduces, 17 where two layouts are walked. */
+/* What an element takes at most, op by op, by a plan or through tiles. */
 #define REDUCE_NS 2.5
-#define REDUCE_WALKED_NS 17.0
 
 /* At most: of a copy what packing and unpacking take, beyond a memcpy. */
 static double gain_of(const maker *m) {
-  if (m->reduce.how) return (m->src.plan && m->dst.plan ? REDUCE_WALKED_NS : REDUCE_NS) / m->reduce.size;
+  if (m->reduce.how) return REDUCE_NS / m->reduce.size;
   const double tier1 = ldg_plan_cost(m->src.plan, m->src.count, LDG_PACK, m->bytes) + ldg_plan_cost(m->dst.plan, m->dst.count, LDG_UNPACK, m->bytes);
   return (tier1 - ldg_model_copy(m->bytes)) / (double)m->bytes;
 }
@@ -285,11 +282,11 @@ static bool whole_periods(const ldg_pair *p, int64_t lo, int64_t hi, int64_t *fr
 
 /* Plans of tests and measurements do as they are told. */
 static bool is_shared(const ldg_items *i) { return !i->plan || i->plan->entry.memo; }
-static bool is_distinct(const ldg_items *i) { return !i->plan || (i->plan->distinct > 1 && i->plan->distinct >= i->count); }
+static bool is_distinct(const ldg_items *i) { return !i->plan || (i->plan->distinct > 1 && ldg_plan_is_distinct(i->plan, i->count)); } /* one by itself is not worth a kernel */
 
 bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce, int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
   const ldg_reduce r = reduce ? *reduce : (ldg_reduce){ .size = 1 };
-  if (hi - lo < BYTES_MIN || !ldg_jit_on() || !is_shared(src) || !is_shared(dst) || !is_distinct(dst)) return false;
+  if (!ldg_pair_may(hi - lo) || !is_shared(src) || !is_shared(dst) || !is_distinct(dst)) return false;
   ldg_plan *own = (ldg_plan *)(uintptr_t)(src->plan ? src->plan : dst->plan);
   const uint64_t with = name_of(src, dst, &r);
   ldg_pair *p = find(own, with);

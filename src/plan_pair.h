@@ -9,6 +9,9 @@
 /* One side: items of a plan. Without a plan: packed bytes, from byte 0 on. */
 typedef struct ldg_items { const ldg_plan *plan; int64_t count; const char *base; } ldg_items;
 
+enum { LDG_PAIR_LEAST = 512 }; /* bytes: what is looked for and found takes some 10 ns */
+/* Might some kernel be for so many? */
+static inline bool ldg_pair_may(int64_t bytes) { return bytes >= LDG_PAIR_LEAST && ldg_jit_on(); }
 /* How a kernel reduces elements; LDG_MOVE: none does. */
 ldg_reduce ldg_pair_reduce(lading_op op, lading_elem e);
 /* Moves or reduces what a kernel can of stream bytes [lo, hi), which both sides have: *from to *to, with nothing done yet before and behind it.

@@ -233,7 +233,7 @@ static int walk_prepare(ldg_step *s, int dir, const char *force) {
 }
 
 const ldg_tree_strategy ldg_tree_table[LDG_TREE_STRATEGIES] = {
-  { { "terms", "a sum of nests, each over a tile of iterations", NULL, NULL, NULL, NULL }, terms_why_not, terms_cost, terms_prepare },
-  { { "loop", "a loop over the children", NULL, NULL, NULL, NULL }, loop_why_not, loop_cost, loop_prepare },
-  { { "walk", "the definition: the tree, block by block", NULL, NULL, NULL, NULL }, walk_why_not, walk_cost, walk_prepare },
+  { { "terms", "a sum of nests, each over a tile of iterations", NULL, NULL, NULL, NULL, NULL }, terms_why_not, terms_cost, terms_prepare },
+  { { "loop", "a loop over the children", NULL, NULL, NULL, NULL, NULL }, loop_why_not, loop_cost, loop_prepare },
+  { { "walk", "the definition: the tree, block by block", NULL, NULL, NULL, NULL, NULL }, walk_why_not, walk_cost, walk_prepare },
 };

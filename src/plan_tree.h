@@ -4,6 +4,9 @@
 
 #include "plan.h"
 
+/* Whose strategies are planned. */
+#define LDG_PLAN_BACKEND (&ldg_backend_host)
+
 /* The definition as a mover: bytes [lo, hi) of r, piece by piece. */
 void ldg_tree_walk(const ldg_rep *r, int dir, const char *mem, const char *packed, int64_t lo, int64_t hi);
 

@@ -13,17 +13,7 @@ static void move(const ldg_work *w) {
   else ldg_exec_move(w->plan[LDG_SRC], s, w->plan[LDG_DST], d, w->lo, w->hi);
 }
 
-static void reduce(const ldg_work *w) {
-  const ldg_side *s = &w->side[LDG_SRC], *d = &w->side[LDG_DST];
-  const ldg_reduction *r = &w->reduction;
-  if (w->plan[LDG_DST] && ldg_side_is_run(s))
-    ldg_exec_op(w->plan[LDG_DST], d->count, LDG_UNPACK, r, d->base, ldg_at(s->base, s->rep->first + w->lo), w->lo, w->hi);
-  else if (w->plan[LDG_SRC] && ldg_side_is_run(d))
-    ldg_exec_op(w->plan[LDG_SRC], s->count, LDG_PACK, r, s->base, ldg_at(d->base, d->rep->first + w->lo), w->lo, w->hi);
-  else ldg_exec_copy_op(s, d, r, w->lo, w->hi);
-}
-
 void ldg_queue_run(const ldg_work *w) {
   if (w->reduction.op == LADING_REPLACE) move(w);
-  else reduce(w);
+  else ldg_exec_move_op(w->plan[LDG_SRC], &w->side[LDG_SRC], w->plan[LDG_DST], &w->side[LDG_DST], &w->reduction, w->lo, w->hi);
 }

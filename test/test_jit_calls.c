@@ -61,7 +61,7 @@ static bool be_followed(const subject *s) {
   const int cold = count_text(t, "before one of its own is looked for");
   followed_calls(&o);
   for (int i = 0; i < 1000 && count_text(t, "before one of its own is looked for") == cold; i++) pause_ms(2);
-  const bool looked = count_text(t, "before one of its own is looked for") == cold - 1;
+  const bool looked = count_text(t, "before one of its own is looked for") < cold; /* a reduction through tiles packs and unpacks, too */
   for (int64_t i = 0; i < tells - (looks + CALLS); i++) call(&o);
   followed_calls(&o);
   return looked;

@@ -2,6 +2,9 @@
 #include "random_types.h"
 #include "elements.h"
 
+#include "api.h"
+#include "base_model.h"
+
 /* ---- the checks ---- */
 
 static const char *const op_names[] = { "replace", "sum", "prod", "min", "max", "land", "lor", "lxor", "band", "bor", "bxor", "minloc", "maxloc" };
@@ -79,12 +82,119 @@ static void check_refused(side *s, int op, rng *r) {
   buffer_free(&mem);
 }
 
+/* ---- ways ---- */
+
+enum { AS_PLANNED, BY_BLOCKS, BY_TILES, WAYS };
+
+/* What types of which no plan is there will go by, as far as they can. */
+static void use_way(int way) {
+  static ldg_model models[WAYS];
+  ldg_model *m = &models[way];
+  *m = ldg_model_builtin();
+  if (way == BY_TILES) m->number[LDG_MODEL_REDUCED] = INT32_MAX;
+  for (int i = 12; way == BY_BLOCKS && i < LDG_MODEL_COPIES; i++) m->copy[i] = (int64_t)INT32_MAX << i; /* those of a tile, and of more */
+  ldg_model_use(way == AS_PLANNED ? NULL : m);
+}
+
+static ldg_op_way way_of(const lading_type *t, int64_t count, int dir, lading_elem kind) {
+  const ldg_plan *p;
+  ck_assert_int_eq(ldg_api_plan(t, &p), LADING_OK);
+  return ldg_plan_op_way(p, count, dir, kind, ldg_plan_op(LADING_SUM, kind)->size);
+}
+
+/* What explain says of one item. */
+static bool says(const lading_type *t, const char *what) {
+  static char text[16 << 10];
+  ck_assert_int_lt(lading_explain(t, 1, text, sizeof text), (int64_t)sizeof text);
+  return strstr(text, what) != NULL;
+}
+
+START_TEST(the_table_decides) {
+  for (int kind = LADING_INT8; kind <= LADING_DOUBLE; kind++)
+    for (int way = BY_BLOCKS; way <= BY_TILES; way++) {
+      use_way(way);
+      sample *t = s_vector(20, 3, 5, s_elem(kind)), *twice = s_vector(5, 3, 2, s_elem(kind));
+      const ldg_op_way wanted = way == BY_TILES ? LDG_OP_TILES : LDG_OP_BLOCKS;
+      for (int64_t count = 1; count <= 3; count++) {
+        ck_assert_int_eq(way_of(t->type, count, LDG_PACK, (lading_elem)kind), wanted);
+        ck_assert_int_eq(way_of(t->type, count, LDG_UNPACK, (lading_elem)kind), wanted);
+        ck_assert_int_eq(way_of(twice->type, count, LDG_UNPACK, (lading_elem)kind), LDG_OP_BLOCKS); /* in the order of the stream */
+      }
+      ck_assert(says(t->type, way == BY_TILES ? "\n  unpack: through packed tiles; predicted" : "\n  unpack: block by block; predicted"));
+      ck_assert(says(twice->type, "\n  unpack: block by block; destinations may coincide"));
+      sample_free(t), sample_free(twice);
+    }
+  use_way(AS_PLANNED);
+}
+END_TEST
+
+/* Streams of several tiles, with ends between any two elements, also where no tile ends with an item. */
+START_TEST(long_streams) {
+  rng r = rng_of(50);
+  for (int i = 0; i < 36; i++) {
+    const int kind = (int[]){ LADING_INT8, LADING_UINT16, LADING_INT32, LADING_DOUBLE, LADING_C_DOUBLE, LADING_LONG_DOUBLE }[i % 6];
+    sample *t = i % 4 == 0 ? s_vector(rng_in(&r, 900, 5000), 3, 5, s_elem(kind)) : i % 4 == 1 ? s_contiguous(rng_in(&r, 64, 96), s_resized(s_vector(70, 1, 96, s_elem(kind)), 0, elem_size(kind)))
+              : i % 4 == 2 ? s_contiguous(rng_in(&r, 900, 1500), S_STRUCT(3, LIST(1, 2, 1), LIST(0, 24, 50), s_elem(kind), s_elem(LADING_INT32), s_elem(LADING_UINT16)))
+                           : S_STRUCT(3, LIST(3000, 2900, 7), LIST(0, 60000, 80000), s_vector(1, 1, 1, s_elem(LADING_INT16)), s_elem(LADING_INT32), s_elem(kind));
+    use_way(i / 4 % WAYS);
+    side s = side_of(t, rng_in(&r, 1, 2), &r);
+    check_op(&s, kind == LADING_C_DOUBLE ? LADING_SUM : i % 2 ? LADING_MAX : LADING_MIN, 3, &r);
+    side_free(&s);
+    sample_free(t);
+  }
+  use_way(AS_PLANNED);
+}
+END_TEST
+
+/* ---- rows ---- */
+
+enum { ROWS = 7, ROW_MOST = 40, ROW_ROOM = 12 << 10, ROW_AT = 4 << 10 };
+typedef struct room { char from[ROW_ROOM], got[ROW_ROOM], want[ROW_ROOM]; } room;
+
+static void fill_room(room *x, int kind, rng *r) {
+  for (int64_t at = 0, n = elem_size(kind); at + n <= ROW_ROOM; at += n) some_element(r, kind, x->from + at), some_element(r, kind, x->got + at);
+  memcpy(x->want, x->got, ROW_ROOM);
+}
+static void same_rooms(const room *x, const char *what, int op, int kind, int64_t m) {
+  if (memcmp(x->got, x->want, ROW_ROOM)) ck_abort_msg("%s: %s of %lld elements of kind %d", what, op_names[op], (long long)m, kind);
+}
+
+/* By strides, by a list on either side, and of lengths of their own, each row is what the dense loop makes of it; destinations may coincide. */
+static void check_rows(const ldg_op *k, int op, int kind, int64_t m, room *x, rng *r) {
+  const int64_t n = rng_in(r, 0, ROWS), size = k->size, ss = rng_in(r, -4, 4) * size * 3, ds = rng_in(r, -4, 4) * size * 3;
+  int64_t at[ROWS], sum[ROWS + 1] = { 0 };
+  fill_room(x, kind, r);
+  k->strided(x->from + ROW_AT, x->got + ROW_AT, n, m, ss, ds);
+  for (int64_t i = 0; i < n; i++) k->dense(x->from + ROW_AT + i * ss, x->want + ROW_AT + i * ds, m);
+  same_rooms(x, "strided", op, kind, m);
+  for (int64_t i = 0; i < n; i++) at[i] = rng_in(r, 0, 2 * m) * size, sum[i + 1] = sum[i] + rng_in(r, 0, m) * size;
+  for (int to = 0; to < 2; to++) {
+    k->listed(x->from, x->got, n, m, at, m * size, to);
+    for (int64_t i = 0; i < n; i++) k->dense(x->from + (to ? i * m * size : at[i]), x->want + (to ? at[i] : i * m * size), m);
+    same_rooms(x, "listed", op, kind, m);
+    k->ragged(x->from, x->got, n, at, sum, to);
+    for (int64_t i = 0; i < n; i++) k->dense(x->from + (to ? sum[i] : at[i]), x->want + (to ? at[i] : sum[i]), (sum[i + 1] - sum[i]) / size);
+    same_rooms(x, "ragged", op, kind, m);
+  }
+}
+
+START_TEST(rows_of_every_length) {
+  rng r = rng_of(51);
+  room *x = malloc(sizeof *x);
+  for (int op = LADING_SUM; op < LADING_OP_MAX; op++)
+    for (int kind = 0; kind < LADING_ELEM_MAX; kind++)
+      for (int64_t m = 0; m <= ROW_MOST && ref_defined(op, kind); m += 1 + (m > 20) * 3) check_rows(ldg_plan_op((lading_op)op, (lading_elem)kind), op, kind, m, x, &r);
+  free(x);
+}
+END_TEST
+
 /* ---- the matrix ---- */
 
 START_TEST(every_op_on_every_element) {
   rng r = rng_of(41);
   for (int kind = 0; kind < LADING_ELEM_MAX; kind++)
     for (int which = 0; which < SHAPES; which++) {
+      use_way((kind + which) % WAYS);
       sample *t = shape(which, kind);
       for (int64_t count = 1; count <= 3; count += 2) {
         side s = side_of(t, count, &r);
@@ -227,6 +337,7 @@ static int random_op(rng *r, uint32_t kinds) {
 START_TEST(many_mixed_items) {
   rng r = rng_of(48);
   for (int i = 0; i < 200; i++) {
+    use_way(i / 5 % WAYS);
     random_kinds = 0x7f8;
     sample *t = random_type(&r, 2, 60);
     if (i % 4) t = S_STRUCT(3, LIST(1, 1, 2), LIST(8, 80, 0), t, s_elem(LADING_UINT16), s_elem(LADING_INT32));
@@ -271,6 +382,7 @@ START_TEST(random_ranges) {
   for (int i = 0; i < 3000; i++) {
     const int set = i % SETS;
     random_kinds = kind_sets[set];
+    use_way(i / SETS % WAYS);
     sample *t = random_type(&r, i % 6, 500);
     side s = side_of(t, rng_in(&r, 0, 3), &r);
     if (set < INT_SETS || !s.x->overlaps) check_op(&s, random_op(&r, random_kinds), 4, &r);
@@ -286,6 +398,7 @@ START_TEST(split_elements) {
   static const int kinds[] = { LADING_INT32, LADING_UINT64, LADING_2INT, LADING_INT16, LADING_SHORT_INT };
   for (int i = 0; i < 600; i++) {
     const int k = kinds[i % COUNT_OF(kinds)];
+    use_way(i / 5 % WAYS);
     const int64_t n = rng_in(&r, 1, 9), bytes = n * elem_size(k);
     int64_t at[200], all[600];
     for (int64_t b = 0, o = 0; b < bytes; b++) at[b] = o += rng_in(&r, 0, 3) ? 1 : rng_in(&r, -6, 12);
@@ -340,6 +453,7 @@ START_TEST(copy_between_layouts) {
   for (int kind = 0; kind < LADING_ELEM_MAX; kind++)
     for (int a = 0; a < SHAPES; a++)
       for (int b = 0; b < SHAPES; b++) {
+        use_way((kind + a + b) % WAYS);
         sample *s = shape(a, kind), *d = shape(b, kind);
         copy_ranges(s, rng_in(&r, 1, 3), d, rng_in(&r, 1, 3), random_op(&r, 1u << kind), &r);
         sample_free(s);
@@ -352,6 +466,7 @@ START_TEST(copy_between_strangers) {
   rng r = rng_of(46);
   for (int i = 0; i < 1500; i++) {
     random_kinds = 1u << (i % 8 + LADING_INT8);
+    use_way(i / 8 % WAYS);
     sample *s = i % 2 ? random_nest(&r, 3, 300) : random_type(&r, i % 5, 300), *d = random_type(&r, i / 6 % 6, 300);
     if (i % 2 == 0) copy_ranges(s, rng_in(&r, 0, 3), d, rng_in(&r, 0, 3), random_op(&r, random_kinds), &r);
     sample_free(s);
@@ -407,7 +522,7 @@ START_TEST(bytes_take_the_other_side) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("op", argc, argv, every_op_on_every_element, what_is_no_op_or_no_element, without_memory, signed_overflow_wraps, nan_and_zero, halves,
+  return CHECK_MAIN("op", argc, argv, the_table_decides, long_streams, rows_of_every_length, every_op_on_every_element, what_is_no_op_or_no_element, without_memory, signed_overflow_wraps, nan_and_zero, halves,
                     pairs_take_the_lower_index, coinciding_destinations, many_mixed_items, many_pairs, random_ranges, split_elements, copy_between_layouts,
                     copy_between_strangers, copy_of_mixed_types, bytes_take_the_other_side);
 }

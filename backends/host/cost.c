@@ -211,3 +211,34 @@ double ldg_cost_varlist(const ldg_nest *n) {
   const double many = (double)n->dim[0].n, bytes = (double)n->psum[n->dim[0].n] - (double)n->psum[0];
   return list_of(n, bytes / most(1, many)) + many * ldg_model_ns(LDG_MODEL_VARLIST);
 }
+
+/* ---- reductions ---- */
+
+/* As rows of m elements are reduced: four at a time, and smaller ones twice as many; three as two and one; from a hundred bytes on by a call for each row. */
+static double reduced(double block, double size) {
+  enum { CALLED = 128, AT_ONCE = 4, SMALL = 4 };
+  const double m = block / size, four = ldg_model_ns(LDG_MODEL_REDUCED);
+  if (block >= CALLED && m > 1) return ldg_model_ns(LDG_MODEL_CALL) + 1.6 * ldg_model_copy((int64_t)block);
+  if (m < AT_ONCE) return four * (m < 3 ? 0.65 : 1.6);
+  return four * (double)(int64_t)((m + AT_ONCE - 1) / AT_ONCE) * (size <= SMALL && m > 2 * AT_ONCE ? 0.5 : 1);
+}
+
+/* What blocks take to be moved. Destinations that are not dense are read as well: that is over with the first access, but for lines that are come back to, which pay twice
+ * each time (squares of 16 bytes, rows of 1 KiB, 2.3 ns each by blocks, of which a write is 0.5; Zen 4). */
+static double fetched(const ldg_nest *n, double rows) {
+  ldg_nest back = *n;
+  if (n->at) return rows * (n->psum ? ldg_cost_varlist(n) : ldg_cost_list(n));
+  if (n->dim[0].dst == n->block) return ldg_cost_block(n);
+  for (int k = 0; k < n->nd; k++) back.dim[k].src = n->dim[k].dst, back.dim[k].dst = n->block; /* whatever it is beyond the innermost: it does not count */
+  const double write = ldg_cost_block(n), read = ldg_cost_block(&back);
+  return returning_dim(n, LDG_MODEL_WRITE) ? write + read : most(write, read);
+}
+
+/* That, or what elements take to be reduced, whichever is longer. */
+double ldg_cost_reduce(const ldg_nest *n, int64_t size) {
+  const double rows = around(n, 0, 0), many = (double)n->dim[0].n;
+  const double block = n->psum ? ((double)n->psum[n->dim[0].n] - (double)n->psum[0]) / most(1, many) : (double)n->block;
+  const bool is_run = !n->at && n->dim[0].src == n->block && n->dim[0].dst == n->block;
+  const double row = is_run ? reduced(block * many, (double)size) : many * reduced(block, (double)size);
+  return most(fetched(n, rows), rows * (ldg_model_ns(LDG_MODEL_CALL) + ldg_model_ns(LDG_MODEL_ROW) + row));
+}

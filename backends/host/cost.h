@@ -14,6 +14,7 @@ enum { LDG_COST_WINDOWS_MORE = 5 };                                /* windows in
 double ldg_cost_window(const ldg_nest *n, int inside, int times);  /* the same without masks */
 double ldg_cost_list(const ldg_nest *n);
 double ldg_cost_varlist(const ldg_nest *n);
+double ldg_cost_reduce(const ldg_nest *n, int64_t size);           /* an op block by block, on elements of that size */
 
 /* Bytes of all cache lines that a strided nest touches, on both sides. */
 double ldg_cost_footprint(const ldg_nest *n);

@@ -139,6 +139,13 @@ static double transpose_cost(const ldg_nest *n) {
   transpose_dims(n, &p, &q);
   return ldg_cost_transpose(n, p, q);
 }
+/* Packed rows as long as the lines of the other side go on. */
+static int64_t transpose_part(const ldg_nest *n) {
+  int p, q;
+  transpose_dims(n, &p, &q);
+  return ldg_max(1, LINE / n->block) * ldg_min(n->dim[n->dim[p].dst == n->block ? p : q].n, INT32_MAX) * n->block;
+}
+
 /* Elements of more than a word have no squares, at any level, so they are moved one by one either way: block by block has more lines on their way at once, tiles load each of them fewer times. So where all lines between two visits of one
  * stay in the second cache (the level is halfway into it), both are tried. (Packed out of cache, 300 x 300 of 12 bytes 347 us by tiles, 140 as calls find; 1024 x 1024 of 16 bytes, whose lines have few sets
  * of that cache, 2.5 and 3.8 ms while it was tried; Zen 4, where alone this was measured.) How many items there are to a call of any number nobody knows before, so those are tried, too: shorter calls are not timed. */
@@ -473,20 +480,20 @@ static void window_prepare(ldg_job *j) {
 }
 
 static const ldg_strategy table[] = {
-  { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare, NULL },
-  { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare, NULL },
-  { "block", "strided loops around a block mover of fixed width", block_why_not, plain_cost, block_prepare, NULL },
-  { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches, or are written to a page each", ldg_paced_why_not, plain_cost, paced_prepare, ldg_paced_share },
-  { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, plain_cost, ahead_prepare, ldg_ahead_share },
-  { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches; blocks under masks ask for their lines", late_why_not, plain_cost, late_prepare, late_share },
-  { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL },
-  { "swept", "the same, its lines read from end to end first: where blocks share them and come from memory, as a way of a trial", ldg_swept_why_not, plain_cost, swept_prepare, late_share },
-  { "fields", "item by item, in words of up to 16 bytes at places that stay in registers", ldg_fields_why_not, ldg_fields_cost, fields_prepare, NULL },
-  { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare, NULL },
-  { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare, NULL },
-  { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, plain_cost, varlist_prepare, NULL },
-  { "lists", "from listed places to listed places, blocks of one length", lists_why_not, ldg_cost_list, lists_prepare, NULL },
-  { "varlists", "from listed places to listed places, blocks that differ in length", varlists_why_not, ldg_cost_varlist, varlists_prepare, NULL },
+  { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare, NULL, NULL },
+  { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare, NULL, transpose_part },
+  { "block", "strided loops around a block mover of fixed width", block_why_not, plain_cost, block_prepare, NULL, NULL },
+  { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches, or are written to a page each", ldg_paced_why_not, plain_cost, paced_prepare, ldg_paced_share, NULL },
+  { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, plain_cost, ahead_prepare, ldg_ahead_share, NULL },
+  { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches; blocks under masks ask for their lines", late_why_not, plain_cost, late_prepare, late_share, NULL },
+  { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL, NULL },
+  { "swept", "the same, its lines read from end to end first: where blocks share them and come from memory, as a way of a trial", ldg_swept_why_not, plain_cost, swept_prepare, late_share, NULL },
+  { "fields", "item by item, in words of up to 16 bytes at places that stay in registers", ldg_fields_why_not, ldg_fields_cost, fields_prepare, NULL, NULL },
+  { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare, NULL, NULL },
+  { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare, NULL, NULL },
+  { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, plain_cost, varlist_prepare, NULL, NULL },
+  { "lists", "from listed places to listed places, blocks of one length", lists_why_not, ldg_cost_list, lists_prepare, NULL, NULL },
+  { "varlists", "from listed places to listed places, blocks that differ in length", varlists_why_not, ldg_cost_varlist, varlists_prepare, NULL, NULL },
 };
 
 /* ---- reductions ---- */
@@ -502,12 +509,8 @@ static const ldg_ops *find_ops(void) {
 }
 
 static const ldg_op *host_op(lading_op op, lading_elem e) {
-  static const ldg_ops *_Atomic found;
   const int row = op_row[op][e];
-  if (row == 0) return NULL;
-  const ldg_ops *o = atomic_load_explicit(&found, memory_order_acquire);
-  if (!o) atomic_store_explicit(&found, o = find_ops(), memory_order_release);
-  return &o->row[row - 1];
+  return row ? &find_ops()->row[row - 1] : NULL;
 }
 
-const ldg_backend ldg_backend_host = { "host", table, sizeof table / sizeof table[0], host_op };
+const ldg_backend ldg_backend_host = { "host", table, sizeof table / sizeof table[0], host_op, ldg_cost_reduce };
