@@ -39,6 +39,7 @@ typedef struct ldg_strategy {
 static inline double ldg_strategy_share(const ldg_strategy *s, const ldg_nest *nest, double cost) { return s->share ? cost * s->share(nest) : cost; }
 static inline double ldg_strategy_cost(const ldg_strategy *s, const ldg_nest *nest) { return ldg_strategy_share(s, nest, s->cost(nest)); }
 
+enum { LDG_OP_CALLED = 128 }; /* bytes of rows from which on a call of `dense` for each takes less time than one of the others for all */
 /* Destination elements become op(source, destination), one after the other, in stream order, so that destinations may coincide;
  * source and destination never overlap. No element needs to be aligned. */
 typedef struct ldg_op {

@@ -13,7 +13,8 @@ typedef struct ldg_field { int64_t src, dst, len; } ldg_field;
 /* What becomes of elements that meet. Whole numbers wrap: their sign makes a difference only to MIN and MAX, and only there it is told. */
 typedef enum ldg_how { LDG_MOVE, LDG_SUM, LDG_PROD, LDG_AND, LDG_OR, LDG_XOR, LDG_MIN, LDG_MAX, LDG_ALL, LDG_ANY, LDG_ONE, LDG_HOWS } ldg_how;
 typedef enum ldg_number { LDG_WHOLE, LDG_SIGNED, LDG_UNSIGNED, LDG_FLOATS } ldg_number;
-typedef struct ldg_reduce { ldg_how how; ldg_number number; int size; } ldg_reduce; /* bytes of an element; 1 of a move */
+/* Bytes of what is reduced, 1 of a move; and of an element, of which that may be a part. */
+typedef struct ldg_reduce { ldg_how how; ldg_number number; int size, whole; } ldg_reduce;
 
 #define LDG_SHAPE_FIELDS 64
 #define LDG_SHAPE_BYTES 2048

@@ -126,6 +126,11 @@ static bool read_option(options *o, const char *name, const char *value) {
   return true;
 }
 
+/* What sums are not measured by. */
+static bool fits_sums(const options *o) {
+  return !o->measure.sum || (!o->measure.segment && !o->with_peers && !o->on_device) || refuse("--sum goes with neither --segment, --peers nor --where") == 0;
+}
+
 static bool read_args(options *o, int argc, char **argv) {
   o->what = argv; /* reused for what is no option */
   for (int i = 2; i < argc; i++) {
@@ -499,7 +504,7 @@ int main(int argc, char **argv) {
   o.mode = argv[1];
   if (!is_mode(o.mode)) return refuse("'%s' is no mode; lbench --help names them", o.mode);
   setvbuf(stdout, NULL, _IOLBF, 0);
-  const bool read = read_args(&o, argc, argv);
+  const bool read = read_args(&o, argc, argv) && fits_sums(&o);
   if (read && lacks_device(&o)) return NO_DEVICE;
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();
   if (read && strcmp(o.mode, "jit") == 0) return run_jit(&o);

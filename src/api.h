@@ -14,6 +14,7 @@ static inline const ldg_plan *ldg_api_plan_made(const lading_type *t) {
   return atomic_load_explicit(&t->plan, memory_order_acquire);
 }
 
+enum { LDG_API_FEW = 1024 }; /* bytes of a message that goes through a tile on the stack, by the jobs that there are */
 /* A whole message of a committed type, of one item, and of some where there is no more to think about. */
 static inline bool ldg_api_is_one(const ldg_plan *p, int64_t count, int64_t lo, int64_t hi) { return ((count ^ 1) | lo | (hi ^ p->size)) == 0; }
 static inline bool ldg_api_is_many(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi) {
@@ -36,6 +37,8 @@ int ldg_api_side(const lading_type *t, int64_t count, const void *base, const ld
 /* The elements of a reduction, with all that a reduction asks for checked; the items fit. ERR_OVERFLOW, ERR_RANGE, ERR_UNSUPPORTED,
  * ERR_ARG. */
 int ldg_api_elements(const lading_type *t, int64_t count, lading_op op, int64_t lo, int64_t hi, ldg_sig *out);
+/* Every kind that has its bit. */
+bool ldg_api_all_support(lading_op op, uint32_t kinds);
 int ldg_api_common_elements(const lading_type *st, int64_t sc, const lading_type *dt, int64_t dc, lading_op op, int64_t lo, int64_t hi, ldg_sig *out);
 
 /* A work with its arguments checked, as the queue layer takes it; ERR_ARG, and those of the call for host memory. */

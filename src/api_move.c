@@ -58,12 +58,11 @@ HALFWAY int lading_unpack(const lading_type *type, int64_t count, void *mem, con
 }
 
 /* Whole messages of a few bytes: packed and unpacked by the jobs that there are, with no thought. */
-enum { FEW = 1024 };
 static bool copy_few(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi) {
-  char few[FEW];
+  char few[LDG_API_FEW];
   int64_t n, m;
   const ldg_plan *sp = plan_made(st), *dp = plan_made(dt);
-  const ldg_job *p = hi <= FEW ? ldg_api_whole(sp, sc, LDG_PACK, lo, hi, &n) : NULL, *u = p ? ldg_api_whole(dp, dc, LDG_UNPACK, lo, hi, &m) : NULL;
+  const ldg_job *p = hi <= LDG_API_FEW ? ldg_api_whole(sp, sc, LDG_PACK, lo, hi, &n) : NULL, *u = p ? ldg_api_whole(dp, dc, LDG_UNPACK, lo, hi, &m) : NULL;
   if (!u) return false;
   run(p, LDG_PACK, ldg_at(src, sp->at), few, n);
   run(u, LDG_UNPACK, ldg_at(dst, dp->at), few, m);

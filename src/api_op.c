@@ -1,4 +1,4 @@
-/* Reductions while moving. What is one run of one kind of element goes straight to the kernel; the rest is checked first. */
+/* Reductions while moving. Whole messages of one kind of element, and runs of them, go straight to an op; the rest is checked first. */
 #include "api.h"
 #include "exec_range.h"
 
@@ -7,10 +7,9 @@ bool lading_op_supported(lading_op op, lading_elem elem) {
   return op == LADING_REPLACE || ldg_plan_op(op, elem);
 }
 
-/* Every kind that has its bit. */
-static bool all_support(lading_op op, uint32_t kinds) {
+bool ldg_api_all_support(lading_op op, uint32_t kinds) {
   for (; kinds; kinds &= kinds - 1)
-    if (!ldg_plan_op(op, (lading_elem)__builtin_ctz(kinds))) return false;
+    if (op != LADING_REPLACE && !ldg_plan_op(op, (lading_elem)__builtin_ctz(kinds))) return false;
   return true;
 }
 
@@ -28,7 +27,7 @@ int ldg_api_elements(const lading_type *t, int64_t count, lading_op op, int64_t 
   if (e) return e;
   const int64_t all = count * t->rep->size;
   if (lo < 0 || lo > hi || hi > all) return LADING_ERR_RANGE;
-  if (t->sig.n && !all_support(op, t->sig.node->kinds)) return LADING_ERR_UNSUPPORTED;
+  if (t->sig.n && !ldg_api_all_support(op, t->sig.node->kinds)) return LADING_ERR_UNSUPPORTED;
   return boundaries(*out, all, lo, hi) ? LADING_OK : LADING_ERR_ARG;
 }
 
@@ -64,12 +63,11 @@ static inline bool is_whole(const lading_type *t, int64_t count, int dir, const 
 }
 
 /* Through a tile on the stack, by the jobs that there are. */
-enum { FEW = 1024 };
 static __attribute__((noinline)) bool tile_few(const whole *w, int64_t count, int dir, char *at, char *line, int64_t hi) {
-  char tile[FEW];
+  char tile[LDG_API_FEW];
   int64_t n = w->n;
-  const ldg_job *pack = dir == LDG_PACK ? w->job : hi <= FEW ? ldg_api_whole(w->plan, count, LDG_PACK, 0, hi, &n) : NULL;
-  if (!pack || hi > FEW) return false;
+  const ldg_job *pack = dir == LDG_PACK ? w->job : hi <= LDG_API_FEW ? ldg_api_whole(w->plan, count, LDG_PACK, 0, hi, &n) : NULL;
+  if (!pack || hi > LDG_API_FEW) return false;
   pack->run(pack, at, tile, 0, n);
   w->op->dense(dir == LDG_PACK ? tile : line, dir == LDG_PACK ? line : tile, ldg_op_elements(w->op, hi));
   if (dir == LDG_UNPACK) w->job->run(w->job, tile, at, 0, w->n);
@@ -137,7 +135,7 @@ static bool all_bytes(ldg_sig s) { return s.n == 0 || s.node->kind == LADING_BYT
 static int common_elements(ldg_sig s, ldg_sig d, lading_op op, int64_t lo, int64_t hi, ldg_sig *out) {
   const bool untyped = all_bytes(s) || all_bytes(d);
   *out = all_bytes(s) ? d : s;
-  if (out->n && !all_support(op, out->node->kinds | (untyped ? 0 : d.node->kinds))) return LADING_ERR_UNSUPPORTED;
+  if (out->n && !ldg_api_all_support(op, out->node->kinds | (untyped ? 0 : d.node->kinds))) return LADING_ERR_UNSUPPORTED;
   if (!boundaries(*out, out->n ? out->n * out->node->size : 0, lo, hi)) return LADING_ERR_ARG;
   return untyped || ldg_elements_agree(s, d, lo, hi) ? LADING_OK : LADING_ERR_ARG;
 }
@@ -152,19 +150,19 @@ int ldg_api_common_elements(const lading_type *st, int64_t sc, const lading_type
 }
 
 /* Whole messages of a few elements of one kind: packed, reduced and unpacked by the jobs that there are. */
-static bool copy_few(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi, lading_op op) {
-  char from[FEW], to[FEW];
+static __attribute__((noinline)) bool copy_few(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi, lading_op op) {
+  char from[LDG_API_FEW], to[LDG_API_FEW];
   int64_t n = 0, m = 0, k = 0;
-  if (!st || !dt || hi > FEW || ldg_pair_may(hi)) return false;
+  if (!st || !dt || hi > LDG_API_FEW || ldg_pair_may(hi) || !st->sig.node || !dt->sig.node || st->sig.node->kind < 0 || st->sig.node->kind != dt->sig.node->kind) return false;
+  const ldg_op *o = ldg_plan_op(op, (lading_elem)st->sig.node->kind);
   const ldg_plan *sp = ldg_api_plan_made(st), *dp = ldg_api_plan_made(dt);
   const ldg_job *pack = ldg_api_whole(sp, sc, LDG_PACK, lo, hi, &n), *fetch = ldg_api_whole(dp, dc, LDG_PACK, lo, hi, &m), *unpack = ldg_api_whole(dp, dc, LDG_UNPACK, lo, hi, &k);
-  if (!pack || !fetch || !unpack || !ldg_plan_is_distinct(dp, dc) || !st->sig.node || !dt->sig.node || st->sig.node->kind < 0 || st->sig.node->kind != dt->sig.node->kind) return false;
-  const ldg_op *o = ldg_plan_op(op, (lading_elem)st->sig.node->kind);
-  if (!o) return false;
+  if (!o || !pack || !fetch || !unpack || !ldg_plan_is_distinct(dp, dc)) return false;
   char *const at = (char *)(uintptr_t)ldg_at(dst, dp->at);
   pack->run(pack, ldg_at(src, sp->at), from, 0, n), fetch->run(fetch, at, to, 0, m);
   o->dense(from, to, ldg_op_elements(o, hi));
-  return unpack->run(unpack, to, at, 0, k) == LADING_OK;
+  unpack->run(unpack, to, at, 0, k);
+  return true;
 }
 
 int lading_copy_op(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi,

@@ -25,7 +25,7 @@ void ldg_exec_move_planned(const ldg_plan *sp, const ldg_side *src, const ldg_pl
  * boundaries of elements. Elements that coincide in the destination are reduced in stream order. */
 typedef struct ldg_reduction { lading_op op; ldg_sig sig; } ldg_reduction;
 void ldg_exec_op(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi);
-/* The same from layout to layout; the plans are those of the sides, NULL where one is a run. */
+/* The same from layout to layout; the plans are those of the sides, and may be NULL where one is a run. */
 void ldg_exec_move_op(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi);
 /* The definition of a reduction: element by element, wherever its bytes are. */
 void ldg_exec_op_walk(const ldg_reduction *r, const ldg_side *src, const ldg_side *dst, int64_t lo, int64_t hi);

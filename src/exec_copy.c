@@ -45,9 +45,9 @@ static double tiles_ns(const pair *p, int64_t bytes) {
 
 /* Whether an op goes by a nest: one of whole elements, that is not predicted to take longer than tiles, if those may be (else NULL). To predict it takes some 100 ns. */
 enum { WEIGHED_FROM = 4 << 10 };
-static bool reduces(const ldg_nest *n, const ldg_op *op, const pair *tiles, int64_t bytes) {
+static bool reduces(const ldg_nest *n, const ldg_op *op, const pair *tiles, int64_t lo, int64_t hi) {
   if (n->block % op->size) return false;
-  return !tiles || bytes < WEIGHED_FROM || ldg_plan_op_blocks(n, op->size) <= tiles_ns(tiles, bytes); /* both of all bytes up to there */
+  return !tiles || hi - lo < WEIGHED_FROM || ldg_plan_op_blocks(n, op->size) <= tiles_ns(tiles, hi); /* both of all bytes up to there */
 }
 
 /* False: the layouts have no nest in common, or an op does not go by it. */
@@ -55,7 +55,7 @@ static bool by_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, cons
   const ldg_way w = { .dir = LDG_PACK, .op = op };
   ldg_nest n;
   int64_t so, to;
-  if (!ldg_nest_common(src->rep, src->extent, dst->rep, dst->extent, hi, &n, &so, &to) || (op && !reduces(&n, op, tiles, hi))) return false;
+  if (!ldg_nest_common(src->rep, src->extent, dst->rep, dst->extent, hi, &n, &so, &to) || (op && !reduces(&n, op, tiles, lo, hi))) return false;
   n.ordered = !ldg_nest_distinct(&n);
   const bool ragged = is_ragged(&n, lo, hi);
   if (!is_made(c, &n, ragged)) chain_of(c, &n, op, ragged);

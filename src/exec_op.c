@@ -5,8 +5,7 @@
 
 /* ---- nests ---- */
 
-enum { FEW_BYTES = 128 }; /* of a block: from here on a call for each of them takes less time */
-static inline bool are_few(const ldg_op *op, int64_t block) { return block == op->size || block < FEW_BYTES; }
+static inline bool are_few(const ldg_op *op, int64_t block) { return block == op->size || block < LDG_OP_CALLED; }
 
 /* The innermost dim: blocks of elements; where it is dense on both sides, one block. */
 static inline void row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds) {
@@ -48,8 +47,23 @@ static void listed(const ldg_op *op, const ldg_nest *nest, const char *s, char *
   }
 }
 
+/* n iterations of a loop around a short list, entry by entry, so many at a time that their lines stay in the first cache. */
+enum { SHORT_LIST = 64, LOOPED_LEAST = 16, LOOPED_SPAN = 8 << 10 };
+static bool is_by_entries(const ldg_nest *nest, int64_t n) { return !nest->ordered && !nest->psum && n >= LOOPED_LEAST && nest->dim[0].n <= SHORT_LIST; }
+static void by_entries(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t n) {
+  const ldg_dim *x = &nest->dim[1];
+  const bool to_list = nest->list == LDG_LIST_DST;
+  const int64_t stride = to_list ? nest->dim->src : nest->dim->dst, far = to_list ? x->dst : x->src, most = ldg_max(LOOPED_LEAST, LOOPED_SPAN / (far < 0 ? -far : far + 1));
+  for (int64_t k; n > 0; n -= k, s = ldg_at(s, k * x->src), d = ldg_at(d, k * x->dst)) {
+    k = ldg_min(n, most);
+    for (int64_t i = 0; i < nest->dim[0].n; i++)
+      row(op, ldg_at(s, to_list ? i * stride : nest->at[i]), ldg_at(d, to_list ? nest->at[i] : i * stride), k, nest->block, x->src, x->dst);
+  }
+}
+
 /* n iterations of dim k, inside of which is a list. */
 static void looped(const ldg_op *op, const ldg_nest *nest, int k, const char *s, char *d, int64_t n) {
+  if (k == 1 && is_by_entries(nest, n)) { by_entries(op, nest, s, d, n); return; }
   for (const ldg_dim *x = &nest->dim[k]; n > 0; n--, s = ldg_at(s, x->src), d = ldg_at(d, x->dst)) {
     if (k == 1) listed(op, nest, s, d, 0, nest->dim[0].n);
     else looped(op, nest, k - 1, s, d, nest->dim[k - 1].n);

@@ -3,7 +3,7 @@
 #include "exec_elements.h"
 #include "exec_range.h"
 
-enum { LINE = 64, APART = 17 * LINE }; /* two tiles never begin at the same place of a page: stores would look like those that loads wait for */
+enum { LINE = 64, PAGE = 4096, APART = 17 * LINE }; /* two tiles never begin at the same place of a page: stores would look like those that loads wait for */
 
 /* ---- packed bytes ---- */
 
@@ -65,12 +65,15 @@ static void tile(const ldg_items *src, const ldg_items *dst, lines *l, char *a, 
   if (dst->plan) ldg_exec(dst->plan, dst->count, LDG_UNPACK, dst->base, b, lo, hi);
 }
 
+/* Where two sides are packed, both tiles together are as long as one. Packed bytes alone need none. */
 void ldg_exec_op_tiles(const ldg_items *src, const ldg_items *dst, const ldg_reduction *r, int64_t lo, int64_t hi) {
-  char small[2 * LDG_PLAN_TILE + APART + LINE];
-  int64_t most = ldg_min(ldg_plan_tile(src->plan, dst->plan), hi - lo);
-  char *const large = most > LDG_PLAN_TILE ? ldg_alloc(2 * most + APART + LINE) : NULL;
-  if (!large) most = ldg_min(most, LDG_PLAN_TILE);
-  char *const room = large ? large : small, *const a = ldg_at(room, -(intptr_t)room & (LINE - 1)), *const b = ldg_at(a, most + APART);
+  char small[LDG_PLAN_TILE + APART + LINE];
+  const bool both = src->plan && dst->plan, any = src->plan || dst->plan;
+  int64_t most = any ? ldg_min(ldg_plan_tile(src->plan, dst->plan) >> both, hi - lo) : hi - lo, least = LDG_PLAN_TILE >> both;
+  const int64_t pages = both ? (most + PAGE - 1) & -PAGE : 0;
+  char *const large = any && most > least ? ldg_alloc(pages + most + APART + LINE) : NULL;
+  if (any && !large) most = ldg_min(most, least);
+  char *const room = large ? large : small, *const a = ldg_at(room, -(intptr_t)room & (LINE - 1)), *const b = both ? ldg_at(a, (large ? pages : least) + APART) : a;
   lines l = { .r = r, .op = ldg_exec_op_of(r) };
   for (int64_t end; lo < hi; lo = end) {
     end = end_of(&l, lo, hi, most);

@@ -47,7 +47,7 @@ void ldg_exec_op_row(const ldg_op *op, const char *src, char *dst, int64_t n, in
 /* What a kernel that was compiled does of stream bytes [lo, hi) is done: all but [lo, *from) and [*to, hi). */
 void ldg_exec_op_kernel(const ldg_items *src, const ldg_items *dst, const ldg_reduction *r, int64_t lo, int64_t hi, int64_t *from, int64_t *to);
 
-/* Through packed tiles; lo and hi are boundaries of elements, and bytes of the destination never coincide. One side at least has a plan. */
+/* Through packed tiles; lo and hi are boundaries of elements, and bytes of the destination never coincide. A side without a plan is packed. */
 void ldg_exec_op_tiles(const ldg_items *src, const ldg_items *dst, const ldg_reduction *r, int64_t lo, int64_t hi);
 
 /* Elements of several kinds, or split ones: many items at a time, or through tiles; else the walk. `packed` is the place of byte 0. */

@@ -46,7 +46,7 @@ double ldg_plan_op_blocks(const ldg_nest *n, int64_t size) { return BACKEND->red
 /* A tile is in the first cache; an op reads two of them and writes one. What is moved goes by a range for each tile, which takes as long as some calls (4 of a
  * whole message, 8 of a part; Zen 4). */
 double ldg_plan_op_tiles(int64_t bytes, int ranges) {
-  const double tiles = (double)((bytes + LDG_PLAN_TILE - 1) / LDG_PLAN_TILE);
+  const double tiles = (double)(bytes / LDG_PLAN_TILE + (bytes % LDG_PLAN_TILE != 0));
   return 2 * ldg_model_copy(LDG_PLAN_TILE) * ((double)bytes / LDG_PLAN_TILE) + (8 * tiles - 4) * ranges * ldg_model_ns(LDG_MODEL_CALL);
 }
 
@@ -54,7 +54,6 @@ double ldg_plan_op_tiles(int64_t bytes, int ranges) {
 static double by_blocks(const ldg_step *s, int dir, int64_t size) {
   if (s->job[dir].nest.block) return ldg_plan_op_blocks(&s->job[dir].nest, size);
   double ns = (double)s->n * (ldg_model_ns(LDG_MODEL_CHILD) + 6 * ldg_model_ns(LDG_MODEL_CALL));
-  if (s->rep->kind == LDG_BYTES) return ns + ldg_plan_op_tiles(s->size, 0);
   if (!s->kids) return ns + (s->child ? by_blocks(s->child, dir, size) * ((double)s->size / (double)s->child->size) : ldg_plan_op_tiles(s->size, 0));
   for (int64_t i = 0; i < s->n; i++) ns += s->kids[i] ? by_blocks(s->kids[i], dir, size) : ldg_plan_op_tiles(s->rep->kids[i]->size, 0);
   return ns;
@@ -84,10 +83,13 @@ int64_t ldg_plan_tile(const ldg_plan *a, const ldg_plan *b) { return ldg_max(til
 
 /* ---- the choice ---- */
 
+/* There is nothing to gather. */
+static bool is_run(const ldg_plan *p, int items) { return p->one.rep->kind == LDG_BYTES && (items == LDG_OP_ONE || p->extent == p->size); }
+
 void ldg_plan_op_predict(const ldg_plan *p, int items, int dir, int64_t size, double *blocks, double *tiles) {
   const ldg_step *s = items == LDG_OP_ONE ? &p->one : &p->many;
   *blocks = are_whole(p, size) ? by_blocks(s, dir, size) : INFINITY;
-  *tiles = items == LDG_OP_ORDERED ? INFINITY : by_tiles(s, dir);
+  *tiles = items == LDG_OP_ORDERED || (is_run(p, items) && *blocks < INFINITY) ? INFINITY : by_tiles(s, dir);
 }
 
 /* All who race find the same. */
@@ -111,6 +113,7 @@ static void explain_way(const ldg_plan *p, int dir, lading_elem e, int64_t size,
   ldg_text_add(t, "  %s: %s; ", dir == LDG_PACK ? "pack" : "unpack", ways[way]);
   if (!any_order) ldg_text_add(t, "destinations may coincide\n");
   else if (blocks == INFINITY) ldg_text_add(t, "blocks are no whole elements, or too many to plan for\n");
+  else if (tiles == INFINITY) ldg_text_add(t, "it is one run\n");
   else ldg_text_add(t, "predicted: block by block %.1f ns, through packed tiles %.1f ns\n", blocks, tiles);
 }
 

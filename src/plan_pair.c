@@ -178,7 +178,7 @@ ldg_reduce ldg_pair_reduce(lading_op op, lading_elem e) {
                                               [LADING_MIN] = LDG_MIN, [LADING_MAX] = LDG_MAX, [LADING_LAND] = LDG_ALL, [LADING_LOR] = LDG_ANY, [LADING_LXOR] = LDG_ONE };
   const int size = size_of(e);
   if (!size || !how[op] || (is_complex(e) && op != LADING_SUM)) return (ldg_reduce){ .size = 1 };
-  return (ldg_reduce){ how[op], number_of(op, e), size };
+  return (ldg_reduce){ how[op], number_of(op, e), size, is_complex(e) ? 2 * size : size };
 }
 
 /* ---- pairs ---- */
@@ -272,8 +272,10 @@ static void run(const ldg_pair *p, ldg_kernel *k, const ldg_items *src, const ld
   }
 }
 
-/* Those within [lo, hi), if they are as many as the kernel is for, and no more. The stream may be as long as an int64_t can say. */
-static bool whole_periods(const ldg_pair *p, int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
+/* Those within [lo, hi), if they are as many as the kernel is for, and no more, and of whole elements: sums of complex numbers have the kernels of their parts. The stream may be
+ * as long as an int64_t can say. */
+static bool whole_periods(const ldg_pair *p, const ldg_reduce *r, int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
+  if (r->how && p->period % r->whole) return false;
   const int64_t before = lo % p->period ? p->period - lo % p->period : 0, behind = hi % p->period, bytes = hi - lo - before - behind;
   if (hi - lo > p->most || bytes <= 0 || !ldg_hot_is_for(&p->hot, ldg_min(p->row, bytes) / p->period, bytes / p->period)) return false;
   *from = lo + before, *to = hi - behind;
@@ -294,7 +296,7 @@ bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *
   ldg_kernel *k = ldg_hot_kernel(&p->hot);
   if (!k) count(p, with, &(const maker){ p, *src, *dst, r, hi - lo });
   if (!k || !is_with(p, with)) return false; /* with a kernel it is the same from then on */
-  if (!whole_periods(p, lo, hi, from, to)) return false;
+  if (!whole_periods(p, &r, lo, hi, from, to)) return false;
   run(p, k, src, dst, *from, *to);
   return true;
 }

@@ -21,7 +21,7 @@ static ldg_key random_key(rng *r) {
   ldg_shape *s = &k.shape;
   const ldg_how how = rng_in(r, 0, 2) ? LDG_MOVE : (ldg_how)rng_in(r, LDG_SUM, LDG_HOWS - 1);
   const bool chooses = how == LDG_MIN || how == LDG_MAX, floats = how && (how <= LDG_PROD || chooses) && rng_in(r, 0, 1);
-  s->reduce = (ldg_reduce){ how, floats ? LDG_FLOATS : chooses ? (ldg_number)rng_in(r, LDG_SIGNED, LDG_UNSIGNED) : LDG_WHOLE, !how ? 1 : floats ? 4 << rng_in(r, 0, 1) : 1 << rng_in(r, 0, 3) };
+  s->reduce = (ldg_reduce){ how, floats ? LDG_FLOATS : chooses ? (ldg_number)rng_in(r, LDG_SIGNED, LDG_UNSIGNED) : LDG_WHOLE, !how ? 1 : floats ? 4 << rng_in(r, 0, 1) : 1 << rng_in(r, 0, 3), 0 };
   int64_t end[2] = { 0, 0 }, lo[2] = { INT64_MAX, INT64_MAX }, bytes = 0;
   const int64_t width = how ? s->reduce.size : rng_in(r, 0, 1) ? 4 : 1, most = rng_in(r, 0, 3) ? 20 : 150, far = rng_in(r, 0, 9) ? 9 : 700, jump = rng_in(r, 0, 9) ? 0 : rng_in(r, 1, 5);
   for (const int64_t n = rng_in(r, 1, rng_in(r, 0, 1) ? 6 : LDG_SHAPE_FIELDS); s->n < n && bytes < LDG_SHAPE_BYTES - width * most; s->n++) {

@@ -155,6 +155,28 @@ START_TEST(every_reduction) {
 }
 END_TEST
 
+/* Three doubles a block: what a kernel for them does of complex numbers could begin or end within one, and a range of them is none of its own. */
+START_TEST(blocks_that_halve_complex_numbers) {
+  enum { BLOCKS = 1000, DOUBLES = 3 * BLOCKS };
+  static double mem[4 * BLOCKS], got[DOUBLES], want[DOUBLES];
+  char *cache = own_cache(helper_path());
+  lading_type *blocks = parsed("(repeat 1000 32 (bytes 24))"), *doubles = parsed("contiguous(3000,double)"), *complex = parsed("contiguous(1500,c_double)");
+  rng r = rng_of(78);
+  for (int i = 0; i < 4 * BLOCKS; i++) mem[i] = (double)rng_in(&r, -1000, 1000);
+  for (int i = 0; i < 60; i++) {
+    const bool halves = i >= 6;
+    const int64_t whole = halves ? 2 : 1, lo = i < 3 ? 0 : whole * rng_in(&r, 0, DOUBLES / whole), hi = i < 3 ? DOUBLES : whole * rng_in(&r, lo / whole, DOUBLES / whole);
+    for (int64_t k = lo; k < hi; k++) want[k] += mem[k / 3 * 4 + k % 3];
+    ck_assert_int_eq(lading_copy_op(blocks, 1, mem, halves ? complex : doubles, 1, got, 8 * lo, 8 * hi, LADING_SUM), LADING_OK);
+    ck_assert_msg(memcmp(got, want, sizeof got) == 0, "doubles [%lld, %lld) of %s", (long long)lo, (long long)hi, halves ? "complex numbers" : "doubles");
+    settles(60);
+  }
+  ck_assert_int_gt(count_text(blocks, "tier 2"), 0);
+  lading_type_free(blocks), lading_type_free(doubles), lading_type_free(complex);
+  drop_cache(cache);
+}
+END_TEST
+
 /* As far on in the stream as one can be: items that are all in one place are read there as they are at its start. */
 static void check_far(const lading_type *t, const double *mem, int64_t each, int64_t items, int64_t bytes) {
   static double near[1600], far[1600];
@@ -185,5 +207,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
-  return CHECK_MAIN("jit_op", argc, argv, every_reduction, every_listed_reduction, far_on);
+  return CHECK_MAIN("jit_op", argc, argv, every_reduction, blocks_that_halve_complex_numbers, every_listed_reduction, far_on);
 }

@@ -146,6 +146,73 @@ START_TEST(long_streams) {
 }
 END_TEST
 
+/* Tiles are of more rows where a transpose needs them, of fewer where there is no memory; copies have one on either side. */
+static sample *matrix(int64_t n, int kind) { return s_contiguous(n, s_resized(s_vector(n, 1, n, s_elem(kind)), 0, elem_size(kind))); }
+static void copy_ranges(const sample *from, int64_t fc, const sample *to, int64_t tc, int op, rng *r);
+START_TEST(large_tiles) {
+  rng r = rng_of(53);
+  const ldg_plan *p;
+  for (int i = 0; i < 12; i++) {
+    const int kind = (int[]){ LADING_INT16, LADING_INT32, LADING_DOUBLE }[i % 3];
+    use_way(i / 3 % 2 ? BY_TILES : AS_PLANNED);
+    sample *t = matrix(200 + 30 * (i % 2), kind), *rows = s_vector(4000, 11, 13, s_elem(kind)), *others = s_vector(9000, 7, 8, s_elem(kind)), *turned = matrix(209, kind);
+    side s = side_of(t, 1, &r);
+    ck_assert_int_eq(ldg_api_plan(t->type, &p), LADING_OK);
+    ck_assert_int_gt(ldg_plan_tile(p, NULL), LDG_PLAN_TILE);
+    if (i % 4 == 3) ldg_alloc_fail(0);
+    check_op(&s, i % 2 ? LADING_SUM : LADING_MAX, 2, &r);
+    ldg_alloc_fail(-1);
+    copy_ranges(rows, 1, others, 1, LADING_SUM, &r);   /* no nest in common */
+    copy_ranges(rows, 1, rows, 1, LADING_MAX, &r);     /* one in common */
+    copy_ranges(t, 1, turned, 1, LADING_SUM, &r);
+    side_free(&s);
+    sample_free(t), sample_free(rows), sample_free(others), sample_free(turned);
+  }
+  use_way(AS_PLANNED);
+}
+END_TEST
+
+/* Where no kernels are asked for, whole messages of up to 1024 bytes go through a tile on the stack, and copies of them; and from 512 bytes on no other way than before. */
+START_TEST(few_bytes) {
+  rng r = rng_of(54);
+  setenv("LADING_JIT", "off", 1);
+  for (int i = 0; i < 200; i++) {
+    static const int64_t bytes[] = { 496, 504, 512, 520, 1008, 1016, 1024, 1032, 4088, 4096 };
+    const int kind = (int[]){ LADING_DOUBLE, LADING_FLOAT, LADING_INT64, LADING_INT16 }[i % 4];
+    const int64_t n = bytes[i % COUNT_OF(bytes)] / elem_size(kind), m = i % 3 == 0 ? 2 : 1;
+    use_way(i / 4 % WAYS);
+    sample *t = i % 5 == 4 ? s_hvector(n, 1, -3 * elem_size(kind), s_elem(kind)) : s_vector(n / m, m, 2 * m + 1, s_elem(kind)), *u = s_vector(n, 1, i % 7 == 0 ? 0 : 2, s_elem(kind));
+    side s = side_of(t, i % 11 == 0 ? 3 : 1, &r);
+    check_op(&s, LADING_SUM, 2, &r);
+    copy_ranges(t, 1, u, 1, i % 7 == 0 ? LADING_MAX : LADING_SUM, &r);
+    side_free(&s);
+    sample_free(t), sample_free(u);
+  }
+  use_way(AS_PLANNED);
+}
+END_TEST
+
+/* Loops around a short list go entry by entry, unless their bytes may coincide, where the order of a sum of floats shows: extents from 0 to some times an item. */
+START_TEST(lists_in_loops) {
+  rng r = rng_of(52);
+  for (int i = 0; i < 120; i++) {
+    const int kind = (int[]){ LADING_FLOAT, LADING_UINT16, LADING_DOUBLE, LADING_UINT64 }[i % 4];
+    const int64_t size = elem_size(kind), n = i % 7 == 0 ? 70 : rng_in(&r, 2, 12);
+    int64_t at[70];
+    for (int64_t k = 0, a = 0; k < n; k++) at[k] = a, a += rng_in(&r, 1, 4) + 2 * (i % 3);
+    use_way(i % 2 ? BY_BLOCKS : AS_PLANNED);
+    sample *t = s_indexed_block(n, i % 3 + 1, at, s_elem(kind));
+    if (i % 5) t = s_resized(t, 0, rng_in(&r, i % 5 == 1 ? 0 : 300, 400) * size);
+    if (i % 2) t = s_contiguous(rng_in(&r, 14, 40), t);
+    side s = side_of(t, i % 2 ? 1 : rng_in(&r, 14, 40), &r);
+    check_op(&s, i % 3 ? LADING_SUM : LADING_MAX, 4, &r);
+    side_free(&s);
+    sample_free(t);
+  }
+  use_way(AS_PLANNED);
+}
+END_TEST
+
 /* ---- rows ---- */
 
 enum { ROWS = 7, ROW_MOST = 40, ROW_ROOM = 12 << 10, ROW_AT = 4 << 10 };
@@ -522,7 +589,7 @@ START_TEST(bytes_take_the_other_side) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("op", argc, argv, the_table_decides, long_streams, rows_of_every_length, every_op_on_every_element, what_is_no_op_or_no_element, without_memory, signed_overflow_wraps, nan_and_zero, halves,
+  return CHECK_MAIN("op", argc, argv, the_table_decides, long_streams, large_tiles, few_bytes, lists_in_loops, rows_of_every_length, every_op_on_every_element, what_is_no_op_or_no_element, without_memory, signed_overflow_wraps, nan_and_zero, halves,
                     pairs_take_the_lower_index, coinciding_destinations, many_mixed_items, many_pairs, random_ranges, split_elements, copy_between_layouts,
                     copy_between_strangers, copy_of_mixed_types, bytes_take_the_other_side);
 }

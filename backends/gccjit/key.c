@@ -83,7 +83,7 @@ static bool fits(const ldg_reduce *r) {
 
 /* sum.f8 and the like; nothing where it is a move. */
 static bool take_reduce(const char **at, ldg_reduce *r) {
-  *r = (ldg_reduce){ LDG_MOVE, LDG_WHOLE, 1 };
+  *r = (ldg_reduce){ LDG_MOVE, LDG_WHOLE, 1, 1 };
   for (int h = LDG_SUM; h < LDG_HOWS && r->how == LDG_MOVE; h++)
     if (!strncmp(*at, hows[h], strlen(hows[h]))) r->how = (ldg_how)h, *at += strlen(hows[h]);
   if (r->how == LDG_MOVE) return true;

@@ -35,12 +35,6 @@ static int take_apart(ldg_sig s, ldg_sig *out) {
   return e;
 }
 
-static bool all_support(lading_op op, uint32_t kinds) {
-  for (int e = 0; kinds; kinds >>= 1, e++)
-    if ((kinds & 1) && !lading_op_supported(op, (lading_elem)e)) return false;
-  return true;
-}
-
 int ldg_yaksa_reduce_pairs(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi,
                            lading_op op) {
   ldg_reduction r = { op, { 0 } };
@@ -51,7 +45,7 @@ int ldg_yaksa_reduce_pairs(const lading_type *t, int64_t count, int dir, const v
   int e = ldg_api_side(t, count, mem, &p, &side);
   if (!e) e = take_apart(t->sig, &apart);
   if (e) return e;
-  e = all_support(op, apart.node->kinds) ? ldg_build_sig_times(apart, count, &r.sig) : LADING_ERR_UNSUPPORTED;
+  e = ldg_api_all_support(op, apart.node->kinds) ? ldg_build_sig_times(apart, count, &r.sig) : LADING_ERR_UNSUPPORTED;
   if (!e) ldg_exec_op(p, count, dir, &r, mem, packed, lo, hi);
   ldg_build_sig_free(apart);
   return e;
