@@ -141,8 +141,8 @@ OPS = [
     ("MAXLOC", "a.v > b.v || (a.v == b.v && a.i < b.i) ? a : b", PAIRS),
 ]
 
-# Those whose short rows go one by one: what no register does at once, and what is rare, would be long code.
-OP_SINGLY = ["LAND", "LOR", "LXOR", ("PROD", "cf"), ("PROD", "cd")]
+# Those whose short rows go one by one: what no register does at once, and what is rare, would be long code, which sanitizers take minutes for.
+OP_SINGLY = ["LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", *(("PROD", c) for c in ("cf", "cd", "u8", "u16", "u32", "u64"))]
 
 # Reductions are made for fewer levels: more registers than v3 has do not make up for the code. Where none of these is built, for
 # all that are.
