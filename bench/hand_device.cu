@@ -8,8 +8,27 @@
     if ((a)->unpack) LDG_STORE(T, m, LDG_LOAD(T, s));               \
     else LDG_STORE(T, s, LDG_LOAD(T, m));                           \
   } while (0)
+#define HAND_ADD(T, from, to) LDG_STORE(T, to, (T)(LDG_LOAD(T, to) + LDG_LOAD(T, from)))
+
+/* The numbers that hand.c adds. */
+LDG_DEVICE void hand_add(uint32_t width, const char *from, char *to) {
+  if (width == 8) HAND_ADD(double, from, to);
+  else if (width == 4) HAND_ADD(float, from, to);
+  else if (width == 2) HAND_ADD(int16_t, from, to);
+  else if (width == 1) HAND_ADD(int8_t, from, to);
+  else {
+    union { ldg_word16 w; double v[2]; } x, y;
+    x.w = LDG_LOAD(ldg_word16, from), y.w = LDG_LOAD(ldg_word16, to);
+    y.v[0] += x.v[0], y.v[1] += x.v[1];
+    LDG_STORE(ldg_word16, to, y.w);
+  }
+}
 
 LDG_DEVICE void hand_element(const hand_device_args *a, char *m, char *s) {
+  if (a->sum) {
+    hand_add(a->width, a->unpack ? s : m, a->unpack ? m : s);
+    return;
+  }
   switch (a->width) {
   case 1: HAND_MOVE(uint8_t, a, m, s); break;
   case 2: HAND_MOVE(uint16_t, a, m, s); break;

@@ -8,7 +8,7 @@
  * of a list. */
 typedef struct hand_device_args {
   char *mem, *packed;            /* of this part */
-  uint32_t unpack, width, depth, run;
+  uint32_t unpack, sum, width, depth, run; /* sum: what is there is added to, as numbers of that width (hand_add) */
   uint32_t elements, n[4];
   int64_t stride[4];
   const int32_t *at, *len, *pos; /* of lists, in device memory: elements; pos: where an entry is in the stream */

@@ -128,7 +128,7 @@ static bool read_option(options *o, const char *name, const char *value) {
 
 /* What sums are not measured by. */
 static bool fits_sums(const options *o) {
-  return !o->measure.sum || (!o->measure.segment && !o->with_peers && !o->on_device) || refuse("--sum goes with neither --segment, --peers nor --where") == 0;
+  return !o->measure.sum || (!o->measure.segment && !o->with_peers) || refuse("--sum goes with neither --segment nor --peers") == 0;
 }
 
 static bool read_args(options *o, int argc, char **argv) {

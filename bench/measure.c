@@ -111,8 +111,8 @@ static bool adds(const hand_part *h, int elem) {
   return elem == LADING_DOUBLE || elem == LADING_C_DOUBLE ? h->width == 8 || h->width == 16
        : elem == LADING_FLOAT ? h->width == 4 : elem == LADING_INT16 ? h->width == 2 : elem == LADING_INT8 && h->width == 1;
 }
-/* NULL, or why there are no sums to compare: of one kind of element, the one of the loops. */
-static const char *no_sums(const problem *p) {
+
+const char *measure_no_sums(const problem *p) {
   lading_info info;
   if (lading_type_info(p->type, &info) != LADING_OK || info.elem < 0 || !lading_op_supported(LADING_SUM, (lading_elem)info.elem)) return "its elements have no sum";
   for (int i = 0; p->hand && i < p->hand->n; i++)
@@ -249,7 +249,7 @@ bool measure_problem(const problem *p, const measure_options *o, peers *rivals, 
   sampler s = { .p = p, .segment = o->segment, .min_ns = o->min_ns, .shared = rivals ? rivals->memory : 0 };
   const int samples = (int)ldg_max(1, ldg_min(o->samples, SAMPLES_MAX));
   memset(row, 0, sizeof *row);
-  if (o->sum && no_sums(p)) return snprintf(why, cap, "%s", no_sums(p)), false;
+  if (o->sum && measure_no_sums(p)) return snprintf(why, cap, "%s", measure_no_sums(p)), false;
   if (o->floor || o->cold) row->lines = floor_lines(p, FLOOR_LINE);
   if (!sampler_size(&s, o->cold, row->lines * FLOOR_LINE, 1)) return snprintf(why, cap, "needs more memory than there is"), false;
   const double traffic_ns = o->floor ? floor_traffic_ns(&s, row->lines, samples) : 0;

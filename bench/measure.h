@@ -24,6 +24,9 @@ typedef struct measure_row {
   double floor_ns;                     /* the least time for that, see floor.h */
 } measure_row;
 
+/* NULL, or why there are no sums to compare: of one kind of element, the one of the loops. */
+const char *measure_no_sums(const problem *p);
+
 /* Times that are there. */
 static inline bool measured(timing t) { return t.ns > 0; }
 

@@ -140,9 +140,9 @@ static void close_run(device_run *r) {
 /* ---- checks: what a way makes of random bytes is what the host makes of them, and it writes nothing else ----
  *
  * One image of the layout is right for both directions, random bytes in its blocks and POISON between them: packs read it, unpacks make it out
- * of POISON. Spans may be GBs: they go to the device once, and come back once an unpack, piece by piece. */
+ * of POISON. Spans may be GBs: they go to the device once, and come back once an unpack, piece by piece. Sums are added to POISON, which is a number of any kind, too. */
 
-typedef struct judge { char *image, *packed; int64_t span; } judge;
+typedef struct judge { char *image, *packed, *want; int64_t span; } judge; /* want: what packs make */
 
 static bool is_host(const device_run *r, bool packed) { return r->on->where == (packed ? WHERE_PINNED : WHERE_HOST_TO_DEVICE); }
 static char *first_of(const device_run *r, bool packed) { return packed ? r->packed : r->mem + r->p->lo; }
@@ -184,7 +184,7 @@ static int do_once(device_run *r, device_move *move) {
 }
 
 static bool packs(device_run *r, device_move *move, const judge *j) {
-  return poison(r, true, r->p->size) && !do_once(r, move) && holds(r, true, j->packed, r->p->size);
+  return poison(r, true, r->p->size) && !do_once(r, move) && holds(r, true, j->want, r->p->size);
 }
 
 static bool unpacks(device_run *r, device_move *move, const judge *j) {
@@ -199,18 +199,39 @@ static bool room_for_image(device *on, int64_t n) {
   return on->image != NULL;
 }
 
+/* Bytes of which any number of them is one of a usual size. */
+static void make_numbers(char *at, int64_t n) {
+  for (int64_t i = 0; i < n; i++) at[i] = (char)(0x38 | (at[i] & 7));
+}
+
 /* Where blocks overlap, the last one counts: what is packed of that is what makes it again. */
 static bool judge_open(judge *j, device *on, const device_run *r) {
   const problem *p = r->p;
   uint64_t seed = 3;
   *j = (judge){ .span = p->hi - p->lo, .packed = bench_alloc(p->size + 8) };
+  j->want = r->sum ? bench_alloc(p->size + 8) : j->packed;
   if (!room_for_image(on, j->span)) return false;
   j->image = on->image;
   void *const argument = ldg_at(j->image, -p->lo);
   place_fill(j->packed, p->size, &seed);
+  if (r->sum) make_numbers(j->packed, p->size), memset(j->want, POISON, (size_t)p->size);
   memset(j->image, POISON, (size_t)j->span);
   return lading_unpack(p->type, p->count, argument, j->packed, 0, p->size) == LADING_OK &&
-         lading_pack(p->type, p->count, argument, j->packed, 0, p->size) == LADING_OK && put(r, false, j->image, j->span);
+         lading_pack(p->type, p->count, argument, j->packed, 0, p->size) == LADING_OK &&
+         (!r->sum || lading_pack_op(p->type, p->count, argument, j->want, 0, p->size, LADING_SUM) == LADING_OK) && put(r, false, j->image, j->span);
+}
+
+/* From packs to unpacks, of which sums make another image. */
+static bool judge_unpacks(const judge *j, const device_run *r) {
+  const problem *p = r->p;
+  if (!r->sum) return true;
+  memset(j->image, POISON, (size_t)j->span);
+  return lading_unpack_op(p->type, p->count, ldg_at(j->image, -p->lo), j->packed, 0, p->size, LADING_SUM) == LADING_OK;
+}
+
+static void judge_close(judge *j) {
+  if (j->want != j->packed) ldg_free(j->want);
+  ldg_free(j->packed);
 }
 
 /* ---- times ---- */
@@ -296,7 +317,8 @@ static double host_ns(device_run *r, device_move *move) {
 /* All packs come before the first unpack, which poisons what they read. */
 static int choose_lanes(device_run *r, lane *lanes, const judge *j, device_row *row, timing *line) {
   int n = 0;
-  for (int dir = 0; dir < 2; dir++)
+  for (int dir = 0; dir < 2; dir++) {
+    if (dir == LDG_UNPACK && !judge_unpacks(j, r)) break;
     for (int by = 0; by < DEVICE_WAYS; by++) {
       r->dir = dir;
       device_move *const move = device_way_of(r, (device_way)by);
@@ -304,6 +326,7 @@ static int choose_lanes(device_run *r, lane *lanes, const judge *j, device_row *
       if (dir == LDG_PACK ? packs(r, move, j) : unpacks(r, move, j)) lanes[n++] = (lane){ .move = move, .dir = dir, .out = &row->way[by][dir] };
       else snprintf(row->note, sizeof row->note, "%s: %s by %s is wrong or failed", r->p->name, dir ? "unpack" : "pack", device_way_names[by]);
     }
+  }
   lanes[n++] = (lane){ .move = device_line_copy, .out = line };
   return n;
 }
@@ -320,7 +343,7 @@ static void measure_run(device *on, device_run *r, const measure_options *o, dev
     if (r->on->module) row->launch_ns = host_ns(r, nothing);
   }
   row->floor_ns = line.ns;
-  ldg_free(j.packed);
+  judge_close(&j);
 }
 
 static int first_block(void *arg, int64_t off, int64_t pos, int64_t len) {
@@ -329,10 +352,11 @@ static int first_block(void *arg, int64_t off, int64_t pos, int64_t len) {
 }
 
 bool device_measure(device *on, const problem *p, const measure_options *o, device_row *row, char *why, size_t cap) {
-  device_run r = { .on = on, .p = p };
+  device_run r = { .on = on, .p = p, .sum = o->sum };
   ldg_rep items;
   *row = (device_row){ 0 };
   if (!p->size || ldg_rep_repeat_in(&items, p->count, p->info.extent, p->type->rep) != LADING_OK) return snprintf(why, cap, "it has no bytes"), false;
+  if (o->sum && measure_no_sums(p)) return snprintf(why, cap, "%s", measure_no_sums(p)), false;
   ldg_rep_walk(&items, 0, p->size, first_block, &r.first);
   row->sectors = floor_lines(p, 32);
   const bool fits = plan_copies(&r, row->sectors) && lading_type_commit(p->type) == LADING_OK && open_run(&r);

@@ -16,10 +16,11 @@ static lading_mem kind(const device_run *r, bool is_packed) {
 
 static int by_lading(const device_run *r, char *mem, char *packed) {
   const problem *p = r->p;
-  lading_work w = { .kind = LADING_WORK_PACK, .src_type = p->type, .src_count = p->count, .src = mem, .dst = packed, .hi = p->size,
+  const lading_op op = r->sum ? LADING_SUM : LADING_REPLACE;
+  lading_work w = { .kind = LADING_WORK_PACK, .op = op, .src_type = p->type, .src_count = p->count, .src = mem, .dst = packed, .hi = p->size,
                     .src_mem = kind(r, false), .dst_mem = kind(r, true) };
   if (r->dir == LDG_UNPACK)
-    w = (lading_work){ .kind = LADING_WORK_UNPACK, .dst_type = p->type, .dst_count = p->count, .dst = mem, .src = packed, .hi = p->size,
+    w = (lading_work){ .kind = LADING_WORK_UNPACK, .op = op, .dst_type = p->type, .dst_count = p->count, .dst = mem, .src = packed, .hi = p->size,
                        .src_mem = kind(r, true), .dst_mem = kind(r, false) };
   return lading_enqueue(r->on->queue, &w, NULL);
 }
@@ -36,14 +37,14 @@ static int record_of(const hand_part *p) {
   while (i >= 0 && strcmp(hand_records[i].name, p->record)) i--;
   return i;
 }
-/* Bytes of what one thread moves; 0: nobody wrote a kernel for that. Where elements are not aligned, loops take parts of them; records and lists do not. */
+/* Bytes of what one thread moves; 0: nobody wrote a kernel for that. Where elements are not aligned, loops take parts of them; records, lists and sums do not. */
 static int64_t width_of(const device_run *r, const hand_part *p) {
   const int i = p->record[0] ? record_of(p) : -1;
   const int64_t own = !p->record[0] ? p->width : i < 0 ? 0 : hand_records[i].width;
   int64_t bits = r->p->shift | (r->p->lo + p->off) | p->pos | own, w = own;
   for (int k = 0; k < p->depth; k++) bits |= p->stride[k];
   while (w > 1 && bits % w) w /= 2;
-  return w == own || !(p->record[0] || p->at) ? w : 0;
+  return w == own || !(p->record[0] || p->at || r->sum) ? w : 0;
 }
 
 static int launch(const device *on, int kernel, int64_t grid, hand_device_args *a) {
@@ -82,7 +83,7 @@ bool device_lists_upload(device_run *r) {
 
 static int hand_part_launch(const device_run *r, const hand_part *p, const int32_t *lists, char *mem, char *packed) {
   const int64_t width = width_of(r, p), elements = p->bytes / width, split = p->record[0] ? 1 : p->width / width;
-  hand_device_args a = { .mem = mem + p->off, .packed = packed + p->pos, .unpack = r->dir == LDG_UNPACK, .width = (uint32_t)width,
+  hand_device_args a = { .mem = mem + p->off, .packed = packed + p->pos, .unpack = r->dir == LDG_UNPACK, .sum = r->sum, .width = (uint32_t)width,
                          .depth = (uint32_t)p->depth, .run = (uint32_t)((p->run ? p->run : p->cell) * split), .elements = (uint32_t)elements, .at = lists };
   for (int i = 0; i < p->depth; i++) a.n[i] = (uint32_t)p->n[i], a.stride[i] = p->stride[i];
   const int64_t blocks = (elements + BLOCK - 1) / BLOCK;
@@ -192,13 +193,13 @@ static int by_staging(const device_run *r, char *mem, char *packed) {
 /* ---- choice ---- */
 
 device_move *device_way_of(const device_run *r, device_way by) {
-  const bool on_host = r->on->where == WHERE_HOST_TO_DEVICE;
+  const bool on_host = r->on->where == WHERE_HOST_TO_DEVICE, moves_here = !on_host && !r->sum;
   switch (by) {
     case BY_LADING: return by_lading;
     case BY_HAND: return !on_host && hand_can(r) ? by_hand : NULL;
-    case BY_BOX: return !on_host && box_can(r) ? by_box : NULL;
-    case BY_BLOCKS: return !on_host && r->p->runs <= BLOCKS_MAX ? by_blocks : NULL;
-    case BY_STAGED: return on_host ? by_staging : NULL;
+    case BY_BOX: return moves_here && box_can(r) ? by_box : NULL;
+    case BY_BLOCKS: return moves_here && r->p->runs <= BLOCKS_MAX ? by_blocks : NULL;
+    case BY_STAGED: return on_host && !r->sum ? by_staging : NULL;
     default: return NULL;
   }
 }

@@ -27,6 +27,7 @@ typedef struct device_run {
   const device *on;
   const problem *p;
   int dir;                       /* LDG_PACK or LDG_UNPACK */
+  bool sum;                      /* what is there is added to */
   int copies, next;
   int64_t step, packed_step;     /* bytes from copy to copy */
   char *mem, *packed;            /* of the first one: its buffer argument, its packed bytes */
