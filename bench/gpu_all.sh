@@ -194,10 +194,11 @@ fi
 step calibrate 40 "$build/bench/lbench" calibrate --device --backend "$backend" --out "$out/model"
 if [ -s "$out/model" ]; then export LADING_MODEL="$out/model"; fi
 few='--samples 9' # a copy a block takes long
-to_come=17
+to_come=19
 csv 3 device-ddtbench "time --where device $few" ddtbench
 csv 3 device-tempi "time --where device $few" tempi
 csv 3 device-other "time --where device $few" transpose comb ompi other
+csv 2 sums "time --where device --sum $few" ddtbench transpose comb ompi other
 csv 1 batch batch
 csv 1 pinned-ddtbench "time --where pinned $few" ddtbench
 csv 2 pinned-tempi "time --where pinned $few" tempi

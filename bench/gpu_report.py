@@ -93,7 +93,7 @@ def over_launch(rows):
 
 
 def wrong_bytes(results):
-    rows, _ = results.of("device", "pinned", "host")
+    rows, _ = results.of("device", "pinned", "host", "sums")
     notes = [r["note"] for r in rows if r.get("note")]
     return (not notes if rows else None), "; ".join(notes[:3]) if notes else f"{len(rows)} problems"
 

@@ -105,10 +105,15 @@ static int by_hand(const device_run *r, char *mem, char *packed) {
   return err;
 }
 
+static const ldg_plan *plan_of(const problem *p) { return (const ldg_plan *)atomic_load(&p->type->plan); } /* of a committed type */
+
+/* Threads would add to one place at the same time. */
+static bool would_race(const device_run *r) { return r->sum && r->dir == LDG_UNPACK && r->p->count > plan_of(r->p)->distinct; }
+
 /* A person's kernel counts in 32 bits. */
 static bool hand_can(const device_run *r) {
   const hand *h = r->p->hand;
-  if (!h || !r->on->module || !r->p->size) return false;
+  if (!h || !r->on->module || !r->p->size || would_race(r)) return false;
   for (int i = 0; i < h->n; i++) {
     const hand_part *p = &h->part[i];
     const int64_t w = width_of(r, p);
@@ -121,7 +126,7 @@ static bool hand_can(const device_run *r) {
 
 /* ---- by the driver: one box, or one copy a block ---- */
 
-static const ldg_rep *canonical(const problem *p) { return ((const ldg_plan *)atomic_load(&p->type->plan))->layout->rep; } /* of a committed type */
+static const ldg_rep *canonical(const problem *p) { return plan_of(p)->layout->rep; }
 
 /* From the first block on, without the dims that go round once. */
 static bool nest_of(const problem *p, ldg_nest *n) {
