@@ -1,6 +1,6 @@
 /* cargo: what one launch on a device moves, as plain data that host and device code read alike.
  *
- * A cargo moves units [lo, hi) of a stream from one place to another; a unit is one word, or one element of a reduction. It
+ * A cargo moves units [lo, hi) of a stream from one place to another; a unit is one word, or one element of a reduction whose bytes do not lie in one. It
  * has one of these forms: NARROW and WIDE nests are loops with a stride on both sides; LIST has places around one; FLAT has the places of all words of one item; TREES finds
  * every word by going down the trees of both layouts, from their images in device memory: it never refuses, and the image of a tree is as long as the description,
  * not as the list of its blocks. No word is split: it divides all blocks, strides and offsets of both sides.
@@ -64,12 +64,15 @@ typedef struct ldg_cargo {
   const char *src;        /* places of stream byte 0; of a nest, of its first block */
   char *dst;
   int32_t form, word;     /* bytes of a load or store: 1, 2, 4, 8, 16 */
-  int32_t unit;           /* bytes: the word's, or the element's, which words divide */
+  int32_t unit;           /* bytes: the word's, which is one element of a reduction, or several of a sum; or the element's, which words divide */
   int32_t nd;             /* dims of a nest or grid */
   int16_t op, elem;       /* lading_op, lading_elem; LADING_REPLACE moves words */
   int32_t tile;           /* units: what a block of threads does at once, LDG_TILE or LDG_TILE_MOST */
   union { ldg_cargo_nest nest; ldg_cargo_list list; ldg_cargo_grid grid; ldg_cargo_trees trees; ldg_cargo_flat flat; } as;
 } ldg_cargo;
+
+/* Sums of whole words have a kernel, and a way inside of those of several cargos. */
+#define LDG_CARGO_SUMS(c) ((c)->op == LADING_SUM && (c)->unit == (c)->word && (c)->form != LDG_FORM_TREES)
 
 /* Of units: that many. */
 static inline int64_t ldg_cargo_tiles(const ldg_cargo *c) { return (c->hi - c->lo - 1) / c->tile + 1; }

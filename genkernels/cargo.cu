@@ -23,13 +23,21 @@ LDG_TILES_OF_ONE(narrow, ldg_dev_tile_narrow)
 LDG_TILES_OF_ONE(wide, ldg_dev_tile_wide)
 LDG_TILES_OF_ONE(list, ldg_dev_tile_list)
 LDG_TILES_OF_ONE(flat, ldg_dev_tile_flat)
-LDG_TILES_OF_ONE(reduce, ldg_dev_reduce_tile)
+LDG_TILES_OF_ONE(sum, ldg_dev_sum_tile)
 
 LDG_KERNEL(trees_one, ldg_one_args) {
   LDG_SHARED(int64_t, words, LDG_IMAGE_NEAR);
   if (LDG_BID >= a->tiles) return; /* all of the block: it copies nothing */
   const ldg_images images = ldg_dev_near_images(&a->cargo, words);
   for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) ldg_dev_tile_tree_by(&a->cargo, images, t);
+}
+
+LDG_KERNEL(reduce_one, ldg_one_args) {
+  LDG_SHARED(int64_t, words, LDG_IMAGE_NEAR);
+  const ldg_images none = { { NULL, NULL } };
+  if (LDG_BID >= a->tiles) return;
+  const ldg_images images = a->cargo.form == LDG_FORM_TREES ? ldg_dev_near_images(&a->cargo, words) : none;
+  for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) ldg_dev_reduce_tile_by(&a->cargo, images, t);
 }
 
 /* ---- transpose: a square is read along dim[0] and written along dim[1] ---- */
@@ -60,43 +68,62 @@ LDG_DEVICE ldg_square ldg_dev_square(const ldg_cargo *c, uint32_t t) {
  * units each way, all of them read before the first is written. */
 #define LDG_LINES 4
 #define LDG_STEP (LDG_SQUARE / LDG_LINES)
-#define LDG_TRANSPOSE(T)                                                                                        \
+#define LDG_SQUARE_IN(T)                                                                                        \
+  T *const in = (T *)square, v[LDG_LINES] = {}; /* what is set takes half the registers of what is not */         \
+  const char *from = s.src + (s.i + x) * dim[0].src + (s.j + y) * dim[1].src;                                   \
+  char *to = s.dst + (s.i + y) * dim[0].dst + (s.j + x) * dim[1].dst;                                           \
+  LDG_UNROLL(4)                                                                                                 \
+  for (int k = 0; k < LDG_LINES; k++)                                                                           \
+    if (x < across && y + k * LDG_STEP < down) v[k] = LDG_LOAD(T, from + k * LDG_STEP * dim[1].src);            \
+  LDG_UNROLL(4)                                                                                                 \
+  for (int k = 0; k < LDG_LINES; k++)                                                                           \
+    if (x < across && y + k * LDG_STEP < down) in[(y + k * LDG_STEP) * (LDG_SQUARE + 1) + x] = v[k];            \
+  LDG_SYNC()
+#define LDG_TRANSPOSE(T, sum)                                                                                   \
   do {                                                                                                          \
-    T *const in = (T *)square, v[LDG_LINES] = {}; /* what is set takes half the registers of what is not */       \
-    const char *from = s.src + (s.i + x) * dim[0].src + (s.j + y) * dim[1].src;                                 \
-    char *to = s.dst + (s.i + y) * dim[0].dst + (s.j + x) * dim[1].dst;                                         \
-    LDG_UNROLL(4)                                                                                               \
-    for (int k = 0; k < LDG_LINES; k++)                                                                         \
-      if (x < across && y + k * LDG_STEP < down) v[k] = LDG_LOAD(T, from + k * LDG_STEP * dim[1].src);          \
-    LDG_UNROLL(4)                                                                                               \
-    for (int k = 0; k < LDG_LINES; k++)                                                                         \
-      if (x < across && y + k * LDG_STEP < down) in[(y + k * LDG_STEP) * (LDG_SQUARE + 1) + x] = v[k];          \
-    LDG_SYNC();                                                                                                 \
+    LDG_SQUARE_IN(T);                                                                                           \
     LDG_UNROLL(4)                                                                                               \
     for (int k = 0; k < LDG_LINES; k++)                                                                         \
       if (x < down && y + k * LDG_STEP < across)                                                                \
         LDG_STORE(T, to + k * LDG_STEP * dim[0].dst, in[x * (LDG_SQUARE + 1) + y + k * LDG_STEP]);              \
     LDG_SYNC();                                                                                                 \
   } while (0)
+#define LDG_TRANSPOSE_SUM(T, sum)                                                                               \
+  do {                                                                                                          \
+    T w[LDG_LINES] = {}; /* what is there is read at once, too */                                               \
+    char *const there = s.dst + (s.i + y) * dim[0].dst + (s.j + x) * dim[1].dst;                                \
+    LDG_UNROLL(4)                                                                                               \
+    for (int k = 0; k < LDG_LINES; k++)                                                                         \
+      if (x < down && y + k * LDG_STEP < across) w[k] = LDG_LOAD(T, there + k * LDG_STEP * dim[0].dst);         \
+    LDG_SQUARE_IN(T);                                                                                           \
+    LDG_UNROLL(4)                                                                                               \
+    for (int k = 0; k < LDG_LINES; k++)                                                                         \
+      if (x < down && y + k * LDG_STEP < across)                                                                \
+        LDG_STORE(T, to + k * LDG_STEP * dim[0].dst, sum(c->elem, in[x * (LDG_SQUARE + 1) + y + k * LDG_STEP], w[k])); \
+    LDG_SYNC();                                                                                                 \
+  } while (0)
 
 /* By blocks of LDG_BLOCK_MAX threads. */
-LDG_KERNEL(transpose, ldg_one_args) {
-  LDG_SHARED(ldg_word16, square, LDG_SQUARE * (LDG_SQUARE + 1));
-  const ldg_cargo *c = &a->cargo;
-  const ldg_cargo_dim *dim = c->as.grid.dim;
-  const int x = (int)(LDG_TID % LDG_SQUARE), y = (int)(LDG_TID / LDG_SQUARE);
-  for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) {
-    const ldg_square s = ldg_dev_square(c, (uint32_t)t);
-    const int across = ldg_dev_least(c->as.grid.n[0] - s.i), down = ldg_dev_least(c->as.grid.n[1] - s.j);
-    switch (c->word) {
-    case 16: LDG_TRANSPOSE(ldg_word16); break;
-    case 8: LDG_TRANSPOSE(uint64_t); break;
-    case 4: LDG_TRANSPOSE(uint32_t); break;
-    case 2: LDG_TRANSPOSE(uint16_t); break;
-    default: LDG_TRANSPOSE(uint8_t); break;
-    }
+#define LDG_SQUARES(name, move)                                                                                 \
+  LDG_KERNEL(name, ldg_one_args) {                                                                              \
+    LDG_SHARED(ldg_word16, square, LDG_SQUARE * (LDG_SQUARE + 1));                                              \
+    const ldg_cargo *c = &a->cargo;                                                                             \
+    const ldg_cargo_dim *dim = c->as.grid.dim;                                                                  \
+    const int x = (int)(LDG_TID % LDG_SQUARE), y = (int)(LDG_TID / LDG_SQUARE);                                 \
+    for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) {                                                \
+      const ldg_square s = ldg_dev_square(c, (uint32_t)t);                                                      \
+      const int across = ldg_dev_least(c->as.grid.n[0] - s.i), down = ldg_dev_least(c->as.grid.n[1] - s.j);     \
+      switch (c->word) {                                                                                        \
+      case 16: move(ldg_word16, ldg_dev_sum16); break;                                                          \
+      case 8: move(uint64_t, ldg_dev_sum); break;                                                               \
+      case 4: move(uint32_t, ldg_dev_sum); break;                                                               \
+      case 2: move(uint16_t, ldg_dev_sum); break;                                                               \
+      default: move(uint8_t, ldg_dev_sum); break;                                                               \
+      }                                                                                                         \
+    }                                                                                                           \
   }
-}
+LDG_SQUARES(transpose, LDG_TRANSPOSE)
+LDG_SQUARES(transpose_sum, LDG_TRANSPOSE_SUM)
 
 /* ---- fused: tiles of many requests; the last tile of a request says so ---- */
 

@@ -201,7 +201,7 @@ LDG_MOVE_TILE(ldg_dev_tile_narrow, uint32_t, ldg_dev_move_narrow, 4)
 LDG_MOVE_TILE(ldg_dev_tile_wide, uint64_t, ldg_dev_move_wide, 2)
 
 /* One word a thread: what it waits for is its place. */
-LDG_DEVICE void ldg_dev_move_list(const ldg_cargo *c, uint32_t x) {
+LDG_DEVICE ldg_pair ldg_dev_listed(const ldg_cargo *c, uint32_t x) {
   const ldg_cargo_nest *n = &c->as.list.nest;
   ldg_pair p = { ldg_dev_mad(x, (int32_t)n->src, ldg_dev_address(c->src)), ldg_dev_mad(x, (int32_t)n->dst, ldg_dev_address(c->dst)) };
   LDG_UNROLL(1)
@@ -213,12 +213,15 @@ LDG_DEVICE void ldg_dev_move_list(const ldg_cargo *c, uint32_t x) {
   const uint64_t at = (uint64_t)LDG_LOAD(int64_t, c->as.list.at + x);
   if (c->as.list.at_dst) p.dst += at;
   else p.src += at;
-  ldg_dev_move_1(&p, c->word);
+  return p;
 }
 
 LDG_DEVICE void ldg_dev_tile_list(const ldg_cargo *c, int64_t t) {
   const uint32_t x = (uint32_t)(c->lo + t * LDG_TILE);
-  for (uint32_t i = LDG_TID; i < LDG_TILE && x + i < (uint32_t)c->hi; i += LDG_BLOCK_DIM) ldg_dev_move_list(c, x + i);
+  for (uint32_t i = LDG_TID; i < LDG_TILE && x + i < (uint32_t)c->hi; i += LDG_BLOCK_DIM) {
+    const ldg_pair p = ldg_dev_listed(c, x + i);
+    ldg_dev_move_1(&p, c->word);
+  }
 }
 
 /* Where stream byte `byte` of a flat side is. */
@@ -232,11 +235,16 @@ LDG_DEVICE uint64_t ldg_dev_flat_at(const ldg_flat_side *s, const void *base, ui
   return s->place ? at + (uint64_t)ldg_dev_place(s->place, s->grain, byte) : at + byte;
 }
 
+LDG_DEVICE ldg_pair ldg_dev_flat(const ldg_cargo *c, uint32_t x) {
+  const uint32_t byte = (uint32_t)c->as.flat.from + x * (uint32_t)c->unit;
+  const ldg_pair p = { ldg_dev_flat_at(&c->as.flat.side[0], c->src, byte), ldg_dev_flat_at(&c->as.flat.side[1], c->dst, byte) };
+  return p;
+}
+
 LDG_DEVICE void ldg_dev_tile_flat(const ldg_cargo *c, int64_t t) {
   const uint32_t x = (uint32_t)(c->lo + t * LDG_TILE);
   for (uint32_t i = LDG_TID; i < LDG_TILE && x + i < (uint32_t)c->hi; i += LDG_BLOCK_DIM) {
-    const uint32_t byte = (uint32_t)c->as.flat.from + (x + i) * (uint32_t)c->unit;
-    const ldg_pair p = { ldg_dev_flat_at(&c->as.flat.side[0], c->src, byte), ldg_dev_flat_at(&c->as.flat.side[1], c->dst, byte) };
+    const ldg_pair p = ldg_dev_flat(c, x + i);
     ldg_dev_move_1(&p, c->word);
   }
 }

@@ -116,11 +116,11 @@ def field_source():
 
 
 def device_ops():
-    """A case for each op and carrier that devices have; elements of one carrier share it."""
+    """A case for each op and carrier that devices have, but sums (cargo_reduce.h); elements of one carrier share it."""
     cases = {}
     for op, expr, elems in OPS:
         for elem, carrier in elems:
-            if carrier in DEVICE_CARRIERS:
+            if op != "SUM" and carrier in DEVICE_CARRIERS:
                 cases.setdefault((op, expr, carrier), []).append(elem)
     out = ""
     for (op, expr, carrier), elems in cases.items():

@@ -163,4 +163,4 @@ DEVICE_CARRIERS = {
     "fi": ("ldg_fi", 8, "PAIR"), "di": ("ldg_di", 12, "PAIR"), "li": ("ldg_li", 12, "PAIR"), "ii": ("ldg_ii", 8, "PAIR"), "si": ("ldg_si", 6, "PAIR"),
 }
 # Complex numbers are structs there.
-DEVICE_COMPLEX = {"a + b": "{}_sum(a, b)", "a * b": "{}_product(a, b)"}
+DEVICE_COMPLEX = {"a * b": "{}_product(a, b)"}

@@ -66,8 +66,8 @@ int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, l
 /* Some destination byte may be written twice. ERR_NOMEM. */
 int ldg_queue_coincides(const ldg_work *w, bool *out);
 
-/* A move whose destination coincides, with a plan of it, as pieces of the stream, one after the other: at least one, at most max. What of [lo, hi) is in none of them
- * is written again later. `ordered`: in the order of the stream, else no place is there twice: all of them are in [from, to), offsets of the destination. */
+/* A work whose destination coincides, with a plan of it, as pieces of the stream, one after the other: at least one, at most max. What of [lo, hi) of a move is in none of them
+ * is written again later; reductions are in pieces of whole elements. `ordered`: in the order of the stream, else no place is there twice: all of them are in [from, to), offsets of the destination. */
 typedef struct ldg_turn { int64_t lo, hi, from, to; bool ordered; } ldg_turn;
 int ldg_queue_turns(const ldg_work *w, ldg_turn *turn, int max);
 

@@ -15,12 +15,20 @@ typedef struct shipment {
   ldg_cargo *cargo;
 } shipment;
 
-enum { REDUCED_MAX = 8 }; /* bytes */
+enum { PIECE_MAX = 8 /* bytes of a word that is a piece of an element */ };
 
 static int32_t word_of(uint64_t bits, int64_t most) {
   const int32_t w = 1 << __builtin_ctzll(bits | LDG_WORD_MAX);
   return w < most ? w : (int32_t)most;
 }
+
+/* Of sums kernels know words of several elements, of other reductions of one. */
+static int32_t widest(const shipment *s, uint64_t bits) {
+  const bool one = s->op && s->work->reduction.op != LADING_SUM;
+  return word_of(bits | (one ? (uint64_t)s->op->size : 0), LDG_WORD_MAX);
+}
+/* Words of so many bytes are whole elements. */
+static bool is_whole(const shipment *s, int32_t word) { return !s->op || word % s->op->size == 0; }
 
 static uint64_t bits_of(const void *p) { return (uint64_t)(uintptr_t)p; }
 
@@ -56,6 +64,7 @@ static ldg_cargo blank(const shipment *s) {
   ldg_cargo c;
   memset(&c, 0, offsetof(ldg_cargo, as));
   c.op = s->op ? (int16_t)s->work->reduction.op : LADING_REPLACE, c.tile = LDG_TILE;
+  c.elem = s->op ? (int16_t)s->work->reduction.sig.node->kind : 0;
   return c;
 }
 
@@ -94,12 +103,16 @@ static bool is_near(const ldg_cargo *c) {
 enum { AT_ONCE = 1 << 18 /* threads */, NEAR = 64 /* bytes */, NARROW = 8 };
 static bool is_close(int64_t block, int64_t stride) { return block >= NEAR || (stride <= 2 * block && stride >= -2 * block); }
 static int32_t tile_of(const ldg_cargo *c, const ldg_nest *n) {
+  if (c->op != LADING_REPLACE) return LDG_TILE;
   const bool close = n->nd == 0 || (is_close(n->block, n->dim[0].src) && is_close(n->block, n->dim[0].dst));
   return close && c->word <= NARROW && c->hi - c->lo > AT_ONCE ? LDG_TILE_MOST : LDG_TILE;
 }
 
-/* Bytes [lo, hi) of the nest, with units of that many bytes and words that divide them. */
-static void nest_cargo(ldg_cargo *c, const ldg_nest *n, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
+/* Bytes [lo, hi) of the stream, of what it is that moves, in units of that many bytes and words that divide them. */
+typedef void shape(ldg_cargo *c, const void *of, int32_t word, int64_t unit, int64_t lo, int64_t hi);
+
+static void nest_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
+  const ldg_nest *n = nest;
   c->word = word, c->unit = (int32_t)unit, c->lo = lo / unit, c->hi = hi / unit;
   nest_digits(c, n, true);
   c->form = c->hi < INT32_MAX && is_near(c) ? LDG_FORM_NARROW : LDG_FORM_WIDE;
@@ -114,35 +127,39 @@ static uint64_t nest_bits(const ldg_nest *n) {
   return all;
 }
 
-/* Bytes [lo, hi) of the stream in words of that many bytes, of what it is that moves. */
-typedef void shape(ldg_cargo *c, const void *of, int32_t word, int64_t lo, int64_t hi);
-static void nest_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t lo, int64_t hi) { nest_cargo(c, nest, word, word, lo, hi); }
-
-/* A move in the widest words, and the bytes before and after them one by one. */
-static int load_words(shipment *s, ldg_cargo *c, shape *fill, const void *of, int32_t word, int64_t lo, int64_t hi) {
+/* In the widest words that `bits` have, and what is before and after them in single bytes, or elements. */
+static int load_words(shipment *s, ldg_cargo *c, shape *fill, const void *of, uint64_t bits, int64_t lo, int64_t hi) {
+  const int32_t word = widest(s, bits), least = s->op ? (int32_t)s->op->size : 1;
   const int64_t from = ldg_min(hi, (lo + word - 1) / word * word), to = ldg_max(from, hi / word * word);
-  const struct { int32_t word; int64_t lo, hi; } part[3] = { { 1, lo, from }, { word, from, to }, { 1, to, hi } };
+  const struct { int32_t word; int64_t lo, hi; } part[3] = { { least, lo, from }, { word, from, to }, { least, to, hi } };
   int e = LADING_OK;
   for (int i = 0; i < 3 && !e; i++) {
     if (part[i].lo == part[i].hi) continue;
-    fill(c, of, part[i].word, part[i].lo, part[i].hi);
+    fill(c, of, part[i].word, part[i].word, part[i].lo, part[i].hi);
     e = load(s, c);
   }
   return e;
 }
 
-static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n, int64_t lo, int64_t hi) {
-  const uint64_t bits = nest_bits(n) | bits_of(c->src) | bits_of(c->dst);
-  if (!s->op) return load_words(s, c, nest_shape, n, word_of(bits, LDG_WORD_MAX), lo, hi);
-  c->elem = (int16_t)s->work->reduction.sig.node->kind;
-  nest_cargo(c, n, word_of(bits | (uint64_t)s->op->size, REDUCED_MAX), s->op->size, lo, hi);
+/* Elements that do not lie in words. */
+static int load_pieces(shipment *s, ldg_cargo *c, shape *fill, const void *of, uint64_t bits, int64_t lo, int64_t hi) {
+  fill(c, of, word_of(bits | (uint64_t)s->op->size, PIECE_MAX), s->op->size, lo, hi);
   return load(s, c);
+}
+
+static int load_units(shipment *s, ldg_cargo *c, shape *fill, const void *of, uint64_t bits, int64_t lo, int64_t hi) {
+  return (is_whole(s, widest(s, bits)) ? load_words : load_pieces)(s, c, fill, of, bits, lo, hi);
+}
+
+static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n, int64_t lo, int64_t hi) {
+  return load_units(s, c, nest_shape, n, nest_bits(n) | bits_of(c->src) | bits_of(c->dst), lo, hi);
 }
 
 /* ---- transposes ---- */
 
 enum { SQUARE_MIN = 8 };  /* iterations, below which a square is mostly empty */
 enum { APART_MIN = 1 << 20 }; /* bytes, from which on squares are worth a launch beside that of the ends */
+enum { WIDE_SUMS_MIN = 1 << 19 }; /* words of LDG_WORD_MAX: of fewer, sums by squares, which keep fewer threads at work, lose a tenth (an H200) */
 
 static int dense_dim(const ldg_nest *n, bool at_dst) {
   for (int k = 0; k < n->nd; k++)
@@ -159,11 +176,16 @@ static middle middle_of(const shipment *s, const ldg_nest *n) {
   return m;
 }
 
-/* Of single words, dense along one dim at the source and along another one at the destination. */
+static bool can_square(const shipment *s, int32_t word) {
+  const bool few = word == LDG_WORD_MAX && (s->work->hi - s->work->lo) / word < WIDE_SUMS_MIN;
+  return !s->op || (s->work->reduction.op == LADING_SUM && is_whole(s, word) && !few);
+}
+
+/* Of single words, or sums of them, dense along one dim at the source and along another one at the destination. */
 static bool is_transpose(const shipment *s, const ldg_cargo *c, const ldg_nest *n, int *i, int *j) {
   *i = dense_dim(n, false), *j = dense_dim(n, true);
-  return !s->op && !s->ordered && !s->kept && *i >= 0 && *j >= 0 && *i != *j &&
-         word_of(nest_bits(n) | bits_of(c->src) | bits_of(c->dst), LDG_WORD_MAX) == n->block;
+  const int32_t word = widest(s, nest_bits(n) | bits_of(c->src) | bits_of(c->dst));
+  return can_square(s, word) && !s->ordered && !s->kept && *i >= 0 && *j >= 0 && *i != *j && word == n->block;
 }
 
 static int transpose(shipment *s, ldg_cargo c, const ldg_nest *n, int i, int j) {
@@ -268,8 +290,8 @@ static const int64_t *places_of(const ldg_table_words *image, const ldg_rep *r) 
   return root->kind == LDG_IMAGE_BLOCKS && !root->pairs && root->each.n == r->child->size ? image->there + root->at : NULL;
 }
 
-static void list_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t lo, int64_t hi) {
-  nest_cargo(c, nest, word, word, lo, hi); /* a narrow one: see list_nest */
+static void list_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
+  nest_shape(c, nest, word, unit, lo, hi); /* a narrow one: see list_nest */
   c->form = LDG_FORM_LIST, c->tile = LDG_TILE;
 }
 
@@ -281,25 +303,33 @@ static int by_list(shipment *s, bool *done) {
   ldg_cargo c = blank(s);
   ldg_nest n;
   ldg_table_words image;
-  *done = is_list(s->work, at) && !s->op && list_nest(r, &n);
+  *done = is_list(s->work, at) && list_nest(r, &n);
+  if (!*done) return LADING_OK;
+  const char *listed = ldg_at(body_at(&side[at]), r->child->first), *line = ldg_at(run->base, run->rep->first);
+  if (at == LDG_DST) n = ldg_nest_swapped(n);
+  c.src = at == LDG_SRC ? listed : line, c.dst = (char *)(uintptr_t)(at == LDG_SRC ? line : listed);
+  const uint64_t bits = nest_bits(&n) | (uint64_t)ldg_layout_grain(s->work->plan[at]->layout) | bits_of(c.src) | bits_of(c.dst);
+  *done = is_whole(s, widest(s, bits));
   if (!*done) return LADING_OK;
   const int e = image_of(s, s->work->plan[at], &image);
   const int64_t *places = e ? NULL : places_of(&image, r);
   *done = e || places;
-  if (!places) return e;
-  const char *listed = ldg_at(body_at(&side[at]), r->child->first), *line = ldg_at(run->base, run->rep->first);
-  if (at == LDG_DST) n = ldg_nest_swapped(n);
-  c.src = at == LDG_SRC ? listed : line, c.dst = (char *)(uintptr_t)(at == LDG_SRC ? line : listed);
   c.as.list.at = places, c.as.list.at_dst = at;
-  const uint64_t bits = nest_bits(&n) | (uint64_t)ldg_layout_grain(s->work->plan[at]->layout) | bits_of(c.src) | bits_of(c.dst);
-  return load_words(s, &c, list_shape, &n, word_of(bits, LDG_WORD_MAX), s->work->lo, s->work->hi);
+  return e || !places ? e : load_words(s, &c, list_shape, &n, bits, s->work->lo, s->work->hi);
 }
 
 /* ---- trees ---- */
 
-static bool is_flat(const shipment *s) {
+/* Where the side begins, and what words divide. */
+static const char *side_at(const ldg_side *s) { return ldg_side_is_run(s) ? run_at(s, 0) : body_at(s); }
+static uint64_t side_bits(const ldg_side *s, const ldg_plan *p) {
+  return bits_of(side_at(s)) | (ldg_side_is_run(s) ? 0 : (uint64_t)ldg_layout_grain(p->layout) | (s->count > 1 ? (uint64_t)s->extent : 0));
+}
+
+/* By places of whole words. */
+static bool is_flat(const shipment *s, uint64_t bits) {
   const ldg_work *w = s->work;
-  return !s->op && ldg_queue_is_flat_side(w->plan[LDG_SRC], &w->side[LDG_SRC], w->hi) && ldg_queue_is_flat_side(w->plan[LDG_DST], &w->side[LDG_DST], w->hi);
+  return is_whole(s, widest(s, bits)) && ldg_queue_is_flat_side(w->plan[LDG_SRC], &w->side[LDG_SRC], w->hi) && ldg_queue_is_flat_side(w->plan[LDG_DST], &w->side[LDG_DST], w->hi);
 }
 
 /* What is small is found by one load, whatever its tree. */
@@ -315,23 +345,16 @@ static int load_image(shipment *s, ldg_cargo_side *to, const ldg_side *side, con
   return LADING_OK;
 }
 
-static int load_side(shipment *s, ldg_cargo *c, int i, uint64_t *bits) {
+static int load_side(shipment *s, ldg_cargo *c, int i) {
   const ldg_side *side = &s->work->side[i];
-  const ldg_plan *p = s->work->plan[i];
-  const char *base = ldg_side_is_run(side) ? run_at(side, 0) : body_at(side);
-  if (!ldg_side_is_run(side)) {
-    const int e = load_image(s, &c->as.trees.side[i], side, p, c->form == LDG_FORM_FLAT);
-    if (e) return e;
-    *bits |= (uint64_t)ldg_layout_grain(p->layout) | (side->count > 1 ? (uint64_t)side->extent : 0);
-  }
-  if (i == LDG_SRC) c->src = base;
-  else c->dst = (char *)(uintptr_t)base;
-  *bits |= bits_of(base);
-  return LADING_OK;
+  if (i == LDG_SRC) c->src = side_at(side);
+  else c->dst = (char *)(uintptr_t)side_at(side);
+  return ldg_side_is_run(side) ? LADING_OK : load_image(s, &c->as.trees.side[i], side, s->work->plan[i], c->form == LDG_FORM_FLAT);
 }
 
-/* Bytes [lo, hi) of the stream, one after the other. */
-static void tree_cargo(ldg_cargo *c, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
+/* One unit after the other. */
+static void tree_shape(ldg_cargo *c, const void *of, int32_t word, int64_t unit, int64_t lo, int64_t hi) {
+  (void)of;
   c->word = word, c->unit = (int32_t)unit, c->lo = 0, c->hi = (hi - lo) / unit;
   if (c->form == LDG_FORM_FLAT) c->as.flat.from = lo;
   else c->as.trees.from = lo;
@@ -347,25 +370,17 @@ static void compact(ldg_cargo *c) {
   c->as.flat = f;
 }
 
-static void tree_shape(ldg_cargo *c, const void *of, int32_t word, int64_t lo, int64_t hi) { (void)of, tree_cargo(c, word, word, lo, hi); }
-
 static int by_trees(shipment *s) {
   ldg_cargo c = blank(s);
-  const int64_t lo = s->work->lo, hi = s->work->hi;
-  uint64_t bits = 0;
+  const ldg_work *w = s->work;
+  const uint64_t bits = side_bits(&w->side[LDG_SRC], w->plan[LDG_SRC]) | side_bits(&w->side[LDG_DST], w->plan[LDG_DST]);
   memset(&c.as.trees, 0, sizeof c.as.trees);
-  c.form = is_flat(s) ? LDG_FORM_FLAT : LDG_FORM_TREES;
-  int e = load_side(s, &c, LDG_SRC, &bits);
-  if (!e) e = load_side(s, &c, LDG_DST, &bits);
+  c.form = is_flat(s, bits) ? LDG_FORM_FLAT : LDG_FORM_TREES;
+  int e = load_side(s, &c, LDG_SRC);
+  if (!e) e = load_side(s, &c, LDG_DST);
   if (e) return e;
   if (c.form == LDG_FORM_FLAT) compact(&c);
-  const int32_t word = word_of(bits, LDG_WORD_MAX);
-  if (s->op) {
-    c.elem = (int16_t)s->work->reduction.sig.node->kind;
-    tree_cargo(&c, word_of((uint64_t)word | (uint64_t)s->op->size | (uint64_t)lo, REDUCED_MAX), s->op->size, lo, hi);
-    return load(s, &c);
-  }
-  return load_words(s, &c, tree_shape, NULL, word, lo, hi);
+  return load_units(s, &c, tree_shape, NULL, bits, w->lo, w->hi);
 }
 
 /* ---- runs ---- */
@@ -446,7 +461,7 @@ int ldg_queue_ship(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   const int e = ldg_queue_coincides(w, &s.ordered);
   if (e) return e;
   s.op = moves ? NULL : device_op(w);
-  return s.ordered && moves ? ship_turns(&s) : ship_part(&s, w);
+  return s.ordered ? ship_turns(&s) : ship_part(&s, w);
 }
 
 int ldg_queue_cargos(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, ldg_cargo *out, int max, int *n) {

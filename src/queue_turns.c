@@ -8,6 +8,7 @@ typedef struct part { const ldg_rep *r; int64_t base, pos, lo, hi; } part;
 typedef struct cutter {
   int64_t least;  /* bytes that are worth a turn */
   int64_t looks;  /* that are left: entries of lists */
+  bool reduces;   /* what is written first counts as well */
   int n, max;
   ldg_turn *turn;
 } cutter;
@@ -92,7 +93,7 @@ static bool cut_same(cutter *c, const part *p) {
 
 static bool cut_repeat(cutter *c, const part *p) {
   const ldg_rep *r = p->r;
-  if (r->stride == 0) return cut_same(c, p);
+  if (r->stride == 0 && !c->reduces) return cut_same(c, p);
   const bool is_apart = apart(c, r->child);
   const int64_t many = is_apart ? iterations_apart(c, r) : 1;
   bool room = true;
@@ -130,14 +131,22 @@ static bool cut_up(cutter *c, const part *p) {
   return p->r->kind == LDG_REPEAT ? cut_repeat(c, p) : cut_entries(c, p);
 }
 
+/* No element is in two of them. */
+static bool are_whole(const ldg_work *w, const ldg_turn *turn, int n) {
+  bool yes = true;
+  for (int i = 0; i < n && w->reduction.op != LADING_REPLACE; i++) yes = yes && ldg_elements_boundary(w->reduction.sig, turn[i].hi);
+  return yes;
+}
+
 int ldg_queue_turns(const ldg_work *w, ldg_turn *turn, int max) {
   const ldg_side *d = &w->side[LDG_DST];
-  cutter c = { WORDS_LEAST * ldg_layout_grain(w->plan[LDG_DST]->layout), LOOKS_MOST, 0, max, turn };
+  cutter c = { WORDS_LEAST * ldg_layout_grain(w->plan[LDG_DST]->layout), LOOKS_MOST, w->reduction.op != LADING_REPLACE, 0, max, turn };
   part all = { d->rep, 0, 0, w->lo, w->hi };
   ldg_rep items;
-  turn[0] = (ldg_turn){ w->lo, w->hi, 0, 0, true };
-  if (d->count > 1 && ldg_rep_repeat_in(&items, d->count, d->extent, d->rep)) return 1;
+  const bool fails = d->count > 1 && ldg_rep_repeat_in(&items, d->count, d->extent, d->rep);
   if (d->count > 1) all.r = &items;
-  cut(&c, &all, apart(&c, all.r));
-  return c.n;
+  if (!fails) cut(&c, &all, apart(&c, all.r));
+  if (!fails && are_whole(w, turn, c.n)) return c.n;
+  turn[0] = (ldg_turn){ w->lo, w->hi, 0, 0, true };
+  return 1;
 }

@@ -157,10 +157,12 @@ START_TEST(random_ranges) {
 }
 END_TEST
 
-/* Nests of more than one tile, in words of every width; half of them transposes of some kind. */
-static sample *large_nest(rng *r) {
-  const int64_t b = INT64_C(1) << rng_in(r, 0, 4), n = rng_in(r, 20, 50), m = rng_in(r, 20, 50), gap = rng_in(r, 0, 2) ? b * rng_in(r, 0, 3) : rng_in(r, 0, 9);
-  sample *block = s_contiguous(b, s_elem(LADING_BYTE));
+/* Nests of more than one tile, in words of every width; half of them transposes of some kind. Blocks have 1 to 16 bytes, or elements of more. */
+static sample *large_nest(rng *r, lading_elem elem) {
+  sample *const one = s_elem(elem);
+  const int64_t size = info_of(one->type).size, elements = ldg_max(1, (INT64_C(1) << rng_in(r, 0, 4)) / size), b = elements * size, n = rng_in(r, 20, 50), m = rng_in(r, 20, 50);
+  const int64_t gap = rng_in(r, 0, 2) ? b * rng_in(r, 0, 3) : rng_in(r, 0, 9);
+  sample *block = s_contiguous(elements, one);
   if (rng_in(r, 0, 1)) return s_hvector(m, 1, n * (b + gap) + b, s_hvector(n, 1, b + gap, block));
   sample *plane = s_hvector(n, 1, b, s_hvector(m, 1, n * b + gap, block)); /* by columns */
   return rng_in(r, 0, 1) ? plane : s_hvector(3, 1, m * (n * b + gap) + b, plane);
@@ -170,7 +172,7 @@ START_TEST(large_nests) {
   rng r = rng_of(23);
   v = devices_open();
   for (int i = 0; i < some_of(360); i++) {
-    sample *s = large_nest(&r);
+    sample *s = large_nest(&r, LADING_BYTE);
     check_sample(s, rng_in(&r, 1, 2), true, 0, 3, &r);
     sample_free(s);
   }
@@ -180,9 +182,11 @@ START_TEST(large_nests) {
 END_TEST
 
 /* Lists beyond what a block of threads has a copy of: entries of one length or of several, of bytes or of loops, in any order, beside others and around each other. */
-static sample *long_list(rng *r) {
+static sample *long_list(rng *r, lading_elem elem) {
   enum { MOST = 350 };
-  const int64_t n = rng_in(r, 180, MOST), b = INT64_C(1) << rng_in(r, 0, 3), unit = rng_in(r, 0, 1) ? b : 1, gap = rng_in(r, 1, 3) * unit;
+  sample *const one = s_elem(elem);
+  const int64_t size = info_of(one->type).size, elements = ldg_max(1, (INT64_C(1) << rng_in(r, 0, 3)) / size), b = elements * size;
+  const int64_t n = rng_in(r, 180, MOST), unit = rng_in(r, 0, 1) ? b : 1, gap = rng_in(r, 1, 3) * unit;
   int64_t len[MOST], at[MOST], next = 0;
   const bool even = rng_in(r, 0, 1), turned = rng_in(r, 0, 1);
   const int64_t most = even ? 2 : rng_in(r, 0, 1) ? 4 : 40; /* of the shorter ones a list by atoms is made */
@@ -191,7 +195,7 @@ static sample *long_list(rng *r) {
     const int64_t j = rng_in(r, 0, n - 1), was = at[i];
     at[i] = at[j], at[j] = was;
   }
-  sample *const entry = rng_in(r, 0, 1) ? s_hvector(2, 1, b + unit, s_contiguous(b, s_elem(LADING_BYTE))) : s_contiguous(b, s_elem(LADING_BYTE));
+  sample *const block = s_contiguous(elements, one), *const entry = rng_in(r, 0, 1) ? s_hvector(2, 1, b + unit, block) : block;
   sample *const list = even ? s_hindexed_block(n, 1, at, entry) : s_hindexed(n, len, at, entry);
   return rng_in(r, 0, 2) ? list : s_hvector(2, 1, next + 7 * unit, list);
 }
@@ -200,7 +204,7 @@ START_TEST(long_lists) {
   rng r = rng_of(27);
   v = devices_open();
   for (int i = 0; i < some_of(180); i++) {
-    sample *s = long_list(&r);
+    sample *s = long_list(&r, LADING_BYTE);
     check_sample(s, rng_in(&r, 1, 2), i % 4, 0, 2, &r);
     sample_free(s);
   }
@@ -415,7 +419,40 @@ START_TEST(every_op) {
 }
 END_TEST
 
+/* Sums of words of several elements, and ops of one at a time, in ranges of elements. */
+static void check_words(const sample *s, lading_elem elem, rng *r) {
+  static const lading_op ops[] = { LADING_SUM, LADING_SUM, LADING_PROD };
+  const int64_t count = rng_in(r, 1, 2), size = elem_size(elem);
+  stream *x = stream_of(s->map, count);
+  end mem = end_of(0, s, count, x, LADING_MEM_DEVICE, r), packed = packed_end(1, x->n, LADING_MEM_DEVICE, r);
+  for (int k = 0; k < COUNT_OF(ops) && x->n; k++) {
+    const int64_t lo = k ? rng_in(r, 0, x->n - 1) / size * size : 0, hi = k ? lo + rng_in(r, 1, (x->n - lo) / size) * size : x->n;
+    try_op(&mem, &packed, ops[k], lo, hi, false, r);
+    try_op(&packed, &mem, ops[k], lo, hi, x->overlaps, r);
+  }
+  stream_free(x);
+}
+
+START_TEST(words_of_elements) {
+  static const lading_elem elems[] = { LADING_INT8, LADING_UINT16, LADING_INT32, LADING_INT64, LADING_FLOAT16, LADING_BFLOAT16, LADING_FLOAT, LADING_DOUBLE,
+                                       LADING_C_FLOAT, LADING_C_DOUBLE };
+  rng r = rng_of(28);
+  v = devices_open();
+  for (int e = 0; e < COUNT_OF(elems); e++)
+    for (int i = 0; i < some_of(20) + 1; i++) {
+      sample *s = i % 2 ? large_nest(&r, elems[e]) : long_list(&r, elems[e]);
+      check_words(s, elems[e], &r);
+      sample_free(s);
+    }
+  sample *wide = s_hvector(740, 1, 16, s_hvector(720, 1, 740 * 16, s_elem(LADING_C_DOUBLE))); /* from 2^19 words on by squares */
+  if (!TEST_TSAN) check_words(wide, LADING_C_DOUBLE, &r);
+  sample_free(wide);
+  free_areas();
+  devices_close(&v);
+}
+END_TEST
+
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("device", argc, argv, every_range, random_ranges, large_nests, long_lists, copies, huge_streams, start_of_a_long_loop, far_apart, every_op);
+  return CHECK_MAIN("device", argc, argv, every_range, random_ranges, large_nests, long_lists, copies, huge_streams, start_of_a_long_loop, far_apart, every_op, words_of_elements);
 }

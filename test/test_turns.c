@@ -1,5 +1,5 @@
-/* turns: moves whose destination coincides, cut into pieces that keep their order among themselves: by brute force over the pieces, and by what the device leaves
- * in memory, against the naive stream and the host. */
+/* turns: moves and reductions whose destination coincides, cut into pieces that keep their order among themselves: by brute force over the pieces, and by what the device
+ * leaves in memory, against the naive stream and the host. */
 #include "cargos.h"
 #include "api.h"
 #include <inttypes.h>
@@ -55,12 +55,31 @@ static void mark(int64_t *stays, const stream *x, int64_t lo, int64_t hi) {
   for (int64_t k = lo; k < hi; k++) stays[x->at[k] - x->lo] = k;
 }
 
-/* In stream order and apart, where it is not ordered; and the last write of every place is in one of them. */
-static void check_turns(const sample *s, int64_t count, const stream *x, int64_t lo, int64_t hi, int max) {
+/* What its elements are reduced by; REPLACE: they are of several kinds. */
+static lading_op op_of(const sample *s) {
+  const int elem = info_of(s->type).elem;
+  return elem == LADING_DOUBLE ? LADING_SUM : elem == LADING_BYTE ? LADING_BXOR : LADING_REPLACE;
+}
+
+/* In stream order, and apart, where it is not ordered. */
+static void check_turn(const ldg_turn *t, const sample *s, int64_t count, const stream *x) {
+  for (int64_t k = t->lo; k < t->hi && !t->ordered; k++) {
+    int64_t *const at = &got[x->at[k] - x->lo];
+    if (*at >= t->lo || x->at[k] < t->from || x->at[k] >= t->to)
+      ck_abort_msg("byte %" PRId64 " of [%" PRId64 ", %" PRId64 ") is where %" PRId64 " is, %" PRId64 " x %s", k, t->lo, t->hi, *at, count, s->spell);
+    *at = k;
+  }
+  mark(got, x, t->lo, t->hi);
+}
+
+/* The last write of every place is in one of them; of a reduction all whole elements. */
+static void check_turns(const sample *s, int64_t count, const stream *x, int64_t lo, int64_t hi, int max, lading_op op) {
   static ldg_turn turn[TURNS];
   ldg_work w;
   char mem;
-  const lading_work work = unpack_work(s, count, &mem, &mem, lo, hi);
+  const int64_t size = op == LADING_SUM ? 8 : 1;
+  lading_work work = unpack_work(s, count, &mem, &mem, lo, hi);
+  work.op = op;
   ck_assert(x->hi - x->lo <= PLACES);
   for (int64_t k = lo; k < hi; k++) got[x->at[k] - x->lo] = -1;
   OK(ldg_api_work(&work, &w));
@@ -69,14 +88,10 @@ static void check_turns(const sample *s, int64_t count, const stream *x, int64_t
   for (int i = 0; i < n; i++) {
     const ldg_turn *t = &turn[i];
     ck_assert(t->lo < t->hi && t->lo >= (i ? t[-1].hi : lo) && t->hi <= hi);
-    for (int64_t k = t->lo; k < t->hi && !t->ordered; k++) {
-      int64_t *const at = &got[x->at[k] - x->lo];
-      if (*at >= t->lo || x->at[k] < t->from || x->at[k] >= t->to)
-        ck_abort_msg("byte %" PRId64 " of [%" PRId64 ", %" PRId64 ") is where %" PRId64 " is, %" PRId64 " x %s", k, t->lo, t->hi, *at, count, s->spell);
-      *at = k;
-    }
-    mark(got, x, t->lo, t->hi);
+    if (op != LADING_REPLACE) ck_assert(t->lo == (i ? t[-1].hi : lo) && t->hi % size == 0);
+    check_turn(t, s, count, x);
   }
+  if (op != LADING_REPLACE) ck_assert_int_eq(turn[n - 1].hi, hi);
   mark(want, x, lo, hi);
   for (int64_t k = lo; k < hi; k++)
     if (got[x->at[k] - x->lo] != want[x->at[k] - x->lo]) ck_abort_msg("byte %" PRId64 " of [%" PRId64 ", %" PRId64 "), %" PRId64 " x %s", k, lo, hi, count, s->spell);
@@ -90,10 +105,12 @@ START_TEST(pieces) {
     stream *x = stream_of(s->map, count);
     if (x->n && x->n < 24)
       for (int64_t lo = 0; lo < x->n; lo++)
-        for (int64_t hi = lo + 1; hi <= x->n; hi++) check_turns(s, count, x, lo, hi, TURNS);
+        for (int64_t hi = lo + 1; hi <= x->n; hi++) check_turns(s, count, x, lo, hi, TURNS, LADING_REPLACE);
     for (int k = 0; k < 6 && x->n; k++) {
       const int64_t lo = k ? rng_in(&r, 0, x->n - 1) : 0, hi = k ? rng_in(&r, lo + 1, x->n) : x->n;
-      check_turns(s, count, x, lo, hi, k % 2 ? (int)rng_in(&r, 1, 8) : TURNS);
+      const int max = k % 2 ? (int)rng_in(&r, 1, 8) : TURNS;
+      check_turns(s, count, x, lo, hi, max, LADING_REPLACE);
+      if (op_of(s) != LADING_REPLACE && lo / 8 < hi / 8) check_turns(s, count, x, lo / 8 * 8, hi / 8 * 8, max, op_of(s));
     }
     stream_free(x);
     sample_free(s);
@@ -127,6 +144,29 @@ static void check_unpack(const sample *s, int64_t count, const stream *x, area *
   free(stays);
 }
 
+/* Bytes of which doubles of a usual size are. */
+static void tame(area *a) {
+  for (int64_t i = 0; i < a->n; i++) a->copy[i] &= 0x3f;
+  area_push(a);
+}
+
+static void check_reduced(const sample *s, int64_t count, const stream *x, area *mem, area *packed, int64_t lo, int64_t hi) {
+  lading_work w = unpack_work(s, count, at_offset(mem->at, ROOM - x->lo), packed->at + lo, lo, hi);
+  const size_t n = (size_t)(x->hi - x->lo + 2 * ROOM);
+  char *stays = malloc(n);
+  w.op = op_of(s);
+  memcpy(stays, mem->copy, n);
+  OK(lading_unpack_op(s->type, count, at_offset(stays, ROOM - x->lo), packed->copy + lo, lo, hi, w.op));
+  OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  area part = *mem;
+  part.n = (int64_t)n;
+  area_pull(&part);
+  ck_assert_msg(!memcmp(stays, mem->copy, n), "[%" PRId64 ", %" PRId64 "), %" PRId64 " x %s, seed %" PRIu64, lo, hi, count, s->spell, test_seed);
+  tame(&part);
+  free(stays);
+}
+
 START_TEST(moves) {
   rng r = rng_of(32);
   v = devices_open();
@@ -154,17 +194,18 @@ END_TEST
 static int64_t launched(void) { return devices_say(&v, "count cuLaunchKernel") + devices_say(&v, "count cuGraphLaunch"); }
 
 /* Like the host, and by so many launches. */
-static void check_launches(const char *type, int64_t count, int64_t launches) {
+static void check_launches_of(lading_op op, const char *type, int64_t count, int64_t launches) {
   lading_type *t = parsed(type);
   const lading_info f = info_of(t);
   const int64_t lb = ldg_min(0, (count - 1) * f.extent) + f.true_lb, n = count * f.size;
   area mem = area_new(&v, LADING_MEM_DEVICE, (count - 1) * llabs(f.extent) + f.true_extent), packed = area_new(&v, LADING_MEM_DEVICE, n);
-  area_fill(&mem, 1), area_fill(&packed, 2);
+  area_fill(&mem, 1), area_fill(&packed, 2), tame(&mem), tame(&packed);
   char *stays = malloc((size_t)mem.n);
   memcpy(stays, mem.copy, (size_t)mem.n);
-  OK(lading_unpack(t, count, at_offset(stays, -lb), packed.copy, 0, n));
+  OK(lading_unpack_op(t, count, at_offset(stays, -lb), packed.copy, 0, n, op));
   const sample s = { .type = t };
-  const lading_work w = unpack_work(&s, count, at_offset(mem.at, -lb), packed.at, 0, n);
+  lading_work w = unpack_work(&s, count, at_offset(mem.at, -lb), packed.at, 0, n);
+  w.op = op;
   count_from_here();
   OK(lading_enqueue(v.q, &w, NULL));
   if (v.d->fake && !strcmp(v.backend, "cuda")) ck_assert_msg(launched() == launches, "%" PRId64 " launches of %" PRId64 " x %s", launched(), count, type);
@@ -175,6 +216,8 @@ static void check_launches(const char *type, int64_t count, int64_t launches) {
   lading_type_free(t);
   area_free(&mem), area_free(&packed);
 }
+
+static void check_launches(const char *type, int64_t count, int64_t launches) { check_launches_of(LADING_REPLACE, type, count, launches); }
 
 START_TEST(launches) {
   v = devices_open();
@@ -246,17 +289,30 @@ START_TEST(no_memory) {
 }
 END_TEST
 
-/* Reductions keep the order of all: one launch. */
+/* What moves write over counts, and no element is cut. */
 START_TEST(reductions) {
+  rng r = rng_of(33);
   v = devices_open();
-  cargo c = cargo_new("hindexed([200,200,200],[0,100,200],double)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
-  lading_work w = { .kind = LADING_WORK_UNPACK, .dst_type = c.type, .dst_count = 1, .dst = c.mem.at, .src = c.packed.at, .hi = c.n, .op = LADING_SUM,
-                    .src_mem = { LADING_MEM_DEVICE, 0 }, .dst_mem = { LADING_MEM_DEVICE, 0 } };
-  count_from_here();
-  OK(lading_enqueue(v.q, &w, NULL));
-  if (v.d->fake && !strcmp(v.backend, "cuda")) ck_assert_int_eq(launched(), 1);
-  OK(lading_queue_sync(v.q));
-  cargo_free(&c);
+  area mem = area_new(&v, LADING_MEM_DEVICE, MEM), packed = area_new(&v, LADING_MEM_DEVICE, MEM);
+  tame(&mem), area_fill(&packed, 2), tame(&packed);
+  for (int i = 0; i < SAMPLES / 6; i++) {
+    sample *s = some_sample(&r);
+    const int64_t count = rng_in(&r, 0, 1) ? 1 : rng_in(&r, 2, 40);
+    stream *x = stream_of(s->map, count);
+    const bool fits = op_of(s) != LADING_REPLACE && x->n && x->n <= MEM && x->hi - x->lo + 2 * ROOM <= MEM;
+    for (int k = 0; k < 3 && fits; k++) {
+      const int64_t lo = k ? rng_in(&r, 0, x->n - 1) / 8 * 8 : 0, hi = k ? rng_in(&r, lo + 1, x->n) : x->n;
+      ldg_queue_flat_most = rng_in(&r, 0, 1) ? 1 << 16 : 0;
+      if (hi / 8 * 8 > lo) check_reduced(s, count, x, &mem, &packed, lo, hi / 8 * 8);
+    }
+    stream_free(x);
+    sample_free(s);
+  }
+  area_free(&mem), area_free(&packed);
+  check_launches_of(LADING_SUM, "hindexed([200,200,200],[0,100,200],double)", 1, 3);
+  check_launches_of(LADING_MAXLOC, "hindexed([64,28,34],[446,308,430],short_int)", 1, 1); /* it would be cut between a value and its index */
+  check_launches_of(LADING_SUM, "hvector(100,1,0,vector(50,1,2,double))", 1, 100);
+  check_launches_of(LADING_SUM, "resized(contiguous(2,int),0,0)", 4096, 1); /* too little each */
   devices_close(&v);
 }
 END_TEST

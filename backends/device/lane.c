@@ -37,15 +37,20 @@ static int launch_several(ldg_lane *l, int kernel, const ldg_cargo *cargo, int n
   return e ? e : end_launch(l, l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, ordered ? 1 : LDG_BLOCK, 1, 1, 0, l->stream, params, NULL));
 }
 
+static int kernel_of_one(const ldg_cargo *c) {
+  if (c->op == LADING_REPLACE) return LDG_KERNEL_ONE + c->form;
+  return LDG_CARGO_SUMS(c) ? LDG_KERNEL_ONE_SUM : LDG_KERNEL_ONE_REDUCE;
+}
+
 int ldg_device_move(ldg_lane *l, const ldg_cargo *cargo, int n, bool ordered) {
-  const int form = cargo->op == LADING_REPLACE ? cargo->form : LDG_KERNEL_REDUCE;
-  return n == 1 && !ordered ? launch_one(l, LDG_KERNEL_ONE + form, cargo, ldg_cargo_tiles(cargo)) : launch_several(l, form, cargo, n, ordered);
+  if (n == 1 && !ordered) return launch_one(l, kernel_of_one(cargo), cargo, ldg_cargo_tiles(cargo));
+  return launch_several(l, cargo->op == LADING_REPLACE ? cargo->form : LDG_KERNEL_REDUCE, cargo, n, ordered);
 }
 
 int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo) {
   int64_t tiles = 1;
   for (int k = 0; k < cargo->nd; k++) tiles *= cargo->as.grid.dim[k].n.n;
-  return launch_one(l, LDG_KERNEL_TRANSPOSE, cargo, tiles);
+  return launch_one(l, cargo->op == LADING_REPLACE ? LDG_KERNEL_TRANSPOSE : LDG_KERNEL_TRANSPOSE_SUM, cargo, tiles);
 }
 
 bool ldg_device_reaches(const ldg_lane *l, lading_memkind kind) {

@@ -6,7 +6,7 @@
 
 #include "driver.h"
 
-enum { LDG_REPLAY_GRIDS = 20, LDG_REPLAY_KERNELS = 11 };
+enum { LDG_REPLAY_GRIDS = 20, LDG_REPLAY_KERNELS = 13 };
 
 typedef struct ldg_replay {
   void *graph, *node, *exec; /* NULL: not made */

@@ -10,9 +10,9 @@
 #include <pthread.h>
 #include <time.h>
 
-/* Of several cargos, first the forms; of one, the same forms and transposes; of some requests' cargos by value, and of many. */
+/* Of several cargos, first the forms; of one, the same forms, sums and transposes; of some requests' cargos by value, and of many. */
 enum {
-  LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_ONE, LDG_KERNEL_ONE_REDUCE = LDG_KERNEL_ONE + LDG_FORMS, LDG_KERNEL_TRANSPOSE,
+  LDG_KERNEL_REDUCE = LDG_FORMS, LDG_KERNEL_ONE, LDG_KERNEL_ONE_REDUCE = LDG_KERNEL_ONE + LDG_FORMS, LDG_KERNEL_ONE_SUM, LDG_KERNEL_TRANSPOSE, LDG_KERNEL_TRANSPOSE_SUM,
   LDG_KERNEL_PAIR, LDG_KERNEL_PAIR_REDUCE, LDG_KERNEL_FEW, LDG_KERNEL_FEW_REDUCE, LDG_KERNEL_FUSED, LDG_KERNEL_FUSED_REDUCE, LDG_KERNELS
 };
 
