@@ -86,11 +86,17 @@ user() { # user KIND OPTION...: builds the program above with lading as a subpro
   CC=$cc meson setup "$scratch/user/$kind" "$scratch/user" "-Dlading:default_library=$kind" "$@" --wrap-mode=forcefallback &&
     ninja -C "$scratch/user/$kind"
 }
+few='-Dlading:levels=base,neon -Dlading:hip=false' # with less to compile; NVIDIA's devices as they come, and none, as an embedder may have it
+# shellcheck disable=SC2086 # a list of words
+{ # beside each other, since nvcc is one thread
+  user shared $few > "$scratch/shared.log" 2>&1 & shared=$!
+  user static $few -Dlading:cuda=false > "$scratch/static.log" 2>&1 & static=$!
+}
+built=
+if wait $shared; then built=shared; fi
+if wait $static; then built="$built static"; fi
 for kind in shared static; do
-  few='-Dlading:levels=base,neon -Dlading:hip=false' # with less to compile; NVIDIA's devices as they come, and none, as an embedder may have it
-  [ $kind = shared ] || few="$few -Dlading:cuda=false"
-  # shellcheck disable=SC2086 # a list of words
-  user $kind $few > "$scratch/log" 2>&1 || { cat "$scratch/log"; fail "the $kind subproject does not build"; }
+  case $built in *$kind*) ;; *) cat "$scratch/$kind.log"; fail "the $kind subproject does not build" ;; esac
   "$scratch/user/$kind/user"
   if nm -D --defined-only "$scratch/user/$kind/libplugin.so" | grep -q lading_; then fail "a plugin with the $kind subproject exports functions of lading"; fi
   say "subproject: ok, $kind"
