@@ -159,7 +159,7 @@ static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n, int64_t lo, i
 
 enum { SQUARE_MIN = 8 };  /* iterations, below which a square is mostly empty */
 enum { APART_MIN = 1 << 20 }; /* bytes, from which on squares are worth a launch beside that of the ends */
-enum { WIDE_SUMS_MIN = 1 << 19 }; /* words of LDG_WORD_MAX: of fewer, sums by squares, which keep fewer threads at work, lose a tenth (an H200) */
+enum { SUMS_READ = 1 << 18, SUMS_WRITTEN = 1 << 16 }; /* words, up to which sums one by one, by more threads, are faster: of what is read by columns, and written (an H200; ../bench/README.md) */
 
 static int dense_dim(const ldg_nest *n, bool at_dst) {
   for (int k = 0; k < n->nd; k++)
@@ -176,16 +176,16 @@ static middle middle_of(const shipment *s, const ldg_nest *n) {
   return m;
 }
 
-static bool can_square(const shipment *s, int32_t word) {
-  const bool few = word == LDG_WORD_MAX && (s->work->hi - s->work->lo) / word < WIDE_SUMS_MIN;
-  return !s->op || (s->work->reduction.op == LADING_SUM && is_whole(s, word) && !few);
+static bool can_square(const shipment *s, const ldg_nest *n, int32_t word) {
+  const int64_t words = (s->work->hi - s->work->lo) / word, few = n->dim[0].dst == n->block ? SUMS_READ : SUMS_WRITTEN;
+  return !s->op || (s->work->reduction.op == LADING_SUM && is_whole(s, word) && words > few);
 }
 
 /* Of single words, or sums of them, dense along one dim at the source and along another one at the destination. */
 static bool is_transpose(const shipment *s, const ldg_cargo *c, const ldg_nest *n, int *i, int *j) {
   *i = dense_dim(n, false), *j = dense_dim(n, true);
   const int32_t word = widest(s, nest_bits(n) | bits_of(c->src) | bits_of(c->dst));
-  return can_square(s, word) && !s->ordered && !s->kept && *i >= 0 && *j >= 0 && *i != *j && word == n->block;
+  return can_square(s, n, word) && !s->ordered && !s->kept && *i >= 0 && *j >= 0 && *i != *j && word == n->block;
 }
 
 static int transpose(shipment *s, ldg_cargo c, const ldg_nest *n, int i, int j) {
