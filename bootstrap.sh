@@ -250,7 +250,7 @@ test_all() {
     instrumented="--buildtype=plain -Doptimization=1 -Dwerror=true -Dtests=true -Dyaksa=true -Dcuda=fake -Dhip=fake -Dc_args=-g1"
     [ "$(uname -m)" != x86_64 ] || instrumented="$instrumented -Dlevels=base"
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
-    export ASAN_OPTIONS="${ASAN_OPTIONS:-handle_sigill=1}" # in kernels what is undefined ends in a trap
+    export ASAN_OPTIONS="handle_sigill=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}" # in kernels what is undefined ends in a trap
     build_and_test "address and undefined sanitizer" build-asan "$instrumented -Dchecks=full -Db_sanitize=address,undefined -Db_lundef=false" \
       "--suite unit --suite examples --suite bench -t 4"
     build_and_test "thread sanitizer" build-tsan "$instrumented -Dbench=false -Dexamples=false -Db_sanitize=thread -Db_lundef=false" \

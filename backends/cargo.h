@@ -8,6 +8,7 @@
 #ifndef LDG_CARGO_H
 #define LDG_CARGO_H
 
+#include <lading.h>
 #include <stdint.h>
 
 /* x / n as a multiplication and a shift, for 0 <= x < 2^63, or in a NARROW cargo < 2^31. magic 0: n is 1. */
@@ -71,7 +72,7 @@ typedef struct ldg_cargo {
   union { ldg_cargo_nest nest; ldg_cargo_list list; ldg_cargo_grid grid; ldg_cargo_trees trees; ldg_cargo_flat flat; } as;
 } ldg_cargo;
 
-/* Sums of whole words have a kernel, and a way inside of those of several cargos. */
+/* Sums of whole words have a kernel, and a way inside of those of several cargos; but not of trees, the way down which takes as many registers again. */
 #define LDG_CARGO_SUMS(c) ((c)->op == LADING_SUM && (c)->unit == (c)->word && (c)->form != LDG_FORM_TREES)
 
 /* Of units: that many. */

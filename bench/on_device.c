@@ -318,7 +318,10 @@ static double host_ns(device_run *r, device_move *move) {
 static int choose_lanes(device_run *r, lane *lanes, const judge *j, device_row *row, timing *line) {
   int n = 0;
   for (int dir = 0; dir < 2; dir++) {
-    if (dir == LDG_UNPACK && !judge_unpacks(j, r)) break;
+    if (dir == LDG_UNPACK && !judge_unpacks(j, r)) {
+      snprintf(row->note, sizeof row->note, "%s: the host does not sum it", r->p->name);
+      break;
+    }
     for (int by = 0; by < DEVICE_WAYS; by++) {
       r->dir = dir;
       device_move *const move = device_way_of(r, (device_way)by);

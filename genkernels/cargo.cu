@@ -36,7 +36,8 @@ LDG_KERNEL(reduce_one, ldg_one_args) {
   LDG_SHARED(int64_t, words, LDG_IMAGE_NEAR);
   const ldg_images none = { { NULL, NULL } };
   if (LDG_BID >= a->tiles) return;
-  const ldg_images images = a->cargo.form == LDG_FORM_TREES ? ldg_dev_near_images(&a->cargo, words) : none;
+  const bool near = a->cargo.form == LDG_FORM_TREES && a->cargo.unit == a->cargo.word; /* pieces go down the images themselves */
+  const ldg_images images = near ? ldg_dev_near_images(&a->cargo, words) : none;
   for (int64_t t = LDG_BID; t < a->tiles; t += LDG_GRID_DIM) ldg_dev_reduce_tile_by(&a->cargo, images, t);
 }
 
@@ -68,10 +69,11 @@ LDG_DEVICE ldg_square ldg_dev_square(const ldg_cargo *c, uint32_t t) {
  * units each way, all of them read before the first is written. */
 #define LDG_LINES 4
 #define LDG_STEP (LDG_SQUARE / LDG_LINES)
-#define LDG_SQUARE_IN(T)                                                                                        \
+#define LDG_SQUARE_OF(T)                                                                                        \
   T *const in = (T *)square, v[LDG_LINES] = {}; /* what is set takes half the registers of what is not */         \
   const char *from = s.src + (s.i + x) * dim[0].src + (s.j + y) * dim[1].src;                                   \
-  char *to = s.dst + (s.i + y) * dim[0].dst + (s.j + x) * dim[1].dst;                                           \
+  char *to = s.dst + (s.i + y) * dim[0].dst + (s.j + x) * dim[1].dst
+#define LDG_SQUARE_IN(T)                                                                                        \
   LDG_UNROLL(4)                                                                                                 \
   for (int k = 0; k < LDG_LINES; k++)                                                                           \
     if (x < across && y + k * LDG_STEP < down) v[k] = LDG_LOAD(T, from + k * LDG_STEP * dim[1].src);            \
@@ -81,6 +83,7 @@ LDG_DEVICE ldg_square ldg_dev_square(const ldg_cargo *c, uint32_t t) {
   LDG_SYNC()
 #define LDG_TRANSPOSE(T, sum)                                                                                   \
   do {                                                                                                          \
+    LDG_SQUARE_OF(T);                                                                                           \
     LDG_SQUARE_IN(T);                                                                                           \
     LDG_UNROLL(4)                                                                                               \
     for (int k = 0; k < LDG_LINES; k++)                                                                         \
@@ -91,10 +94,10 @@ LDG_DEVICE ldg_square ldg_dev_square(const ldg_cargo *c, uint32_t t) {
 #define LDG_TRANSPOSE_SUM(T, sum)                                                                               \
   do {                                                                                                          \
     T w[LDG_LINES] = {}; /* what is there is read at once, too */                                               \
-    char *const there = s.dst + (s.i + y) * dim[0].dst + (s.j + x) * dim[1].dst;                                \
+    LDG_SQUARE_OF(T);                                                                                           \
     LDG_UNROLL(4)                                                                                               \
     for (int k = 0; k < LDG_LINES; k++)                                                                         \
-      if (x < down && y + k * LDG_STEP < across) w[k] = LDG_LOAD(T, there + k * LDG_STEP * dim[0].dst);         \
+      if (x < down && y + k * LDG_STEP < across) w[k] = LDG_LOAD(T, to + k * LDG_STEP * dim[0].dst);            \
     LDG_SQUARE_IN(T);                                                                                           \
     LDG_UNROLL(4)                                                                                               \
     for (int k = 0; k < LDG_LINES; k++)                                                                         \

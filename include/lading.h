@@ -400,7 +400,7 @@ typedef uint64_t lading_request;
  * for. Memory that the device does not reach goes through pinned memory of the library, of which there is a bounded amount: when all
  * of it is in use, this call waits for some, and where nothing is under way, in a stream that does not wait for the default one, it packs a short source that is there itself; not while a graph is recorded from the
  * stream (ERR_UNSUPPORTED), and what a graph records has to have been enqueued once before, if it is no nest. Memory of another device takes peer access, which is the caller's
- * to enable. Bytes that coincide in the destination are moved or reduced by a launch for every piece that holds none twice; where there are too many pieces, or an element is in two of them, by one thread, slowly.
+ * to enable. Bytes that coincide in the destination are moved or reduced by a launch for every piece that holds none twice; where such pieces are too short, or too many, by one thread, slowly.
  * *out, unless NULL: for test and wait; NULL while a graph is recorded, which has no requests. Errors are those of the call for host memory,
  * ERR_UNSUPPORTED (a reduction of long doubles, or of elements of several kinds that coincide, by a device; a request while a graph is
  * recorded), ERR_NOMEM, ERR_DEVICE (also: device memory on a "host" queue). After the last two parts of the work may be under way: sync the

@@ -70,6 +70,7 @@ int ldg_queue_coincides(const ldg_work *w, bool *out);
  * is written again later; reductions are in pieces of whole elements. `ordered`: in the order of the stream, else no place is there twice: all of them are in [from, to), offsets of the destination. */
 typedef struct ldg_turn { int64_t lo, hi, from, to; bool ordered; } ldg_turn;
 int ldg_queue_turns(const ldg_work *w, ldg_turn *turn, int max);
+int ldg_queue_turns_most(const ldg_work *w); /* launches that are worth it: so many, or more where they are long */
 
 /* What does not begin at 0 is, in normal form, a join of one: its place is the base's, and its body has a step less to go down. */
 static inline bool ldg_queue_is_shifted(const ldg_rep *r) { return r->kind == LDG_JOIN && r->n == 1; }
@@ -83,6 +84,7 @@ bool ldg_queue_is_flat(const ldg_layout *l);
 bool ldg_queue_is_flat_side(const ldg_plan *p, const ldg_side *s, int64_t hi);
 /* Places, where lists are no longer than that. With 0 no layout is flat: who wants that, tests and calibrate, sets it while nobody enqueues. */
 extern int64_t ldg_queue_flat_most;
+extern int64_t ldg_queue_sums_apart[2]; /* likewise: with 0 all sums of transposes go by squares */
 int64_t ldg_queue_flat_words(const ldg_layout *l);
 void ldg_queue_flat_write(const ldg_layout *l, int64_t *words);
 ldg_divisor ldg_queue_divisor(int64_t n, bool narrow);

@@ -1,5 +1,5 @@
 /* From a work to cargos. Best first: a run, one nest with its ragged ends, a long list around one, the places of small layouts, and what never refuses, the trees of both sides.
- * All of them in the order of the stream: a single thread that runs them keeps it. Where that matters a move goes in turns, most of which need none. */
+ * All of them in the order of the stream: a single thread that runs them keeps it. Where that matters a work goes in turns, most of which need none. */
 #include "queue.h"
 
 #include "nest_tree.h"
@@ -27,8 +27,14 @@ static int32_t widest(const shipment *s, uint64_t bits) {
   const bool one = s->op && s->work->reduction.op != LADING_SUM;
   return word_of(bits | (one ? (uint64_t)s->op->size : 0), LDG_WORD_MAX);
 }
+/* Bytes that words have to keep together: of a sum of complex numbers their parts, which are added by themselves. */
+static int32_t least_of(const shipment *s) {
+  const int kind = s->op ? s->work->reduction.sig.node->kind : 0;
+  const bool by_parts = s->op && s->work->reduction.op == LADING_SUM && (kind == LADING_C_FLOAT || kind == LADING_C_DOUBLE);
+  return !s->op ? 1 : (int32_t)s->op->size / (by_parts ? 2 : 1);
+}
 /* Words of so many bytes are whole elements. */
-static bool is_whole(const shipment *s, int32_t word) { return !s->op || word % s->op->size == 0; }
+static bool is_whole(const shipment *s, int32_t word) { return word % least_of(s) == 0; }
 
 static uint64_t bits_of(const void *p) { return (uint64_t)(uintptr_t)p; }
 
@@ -120,16 +126,17 @@ static void nest_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t uni
   c->tile = tile_of(c, n);
 }
 
+/* Of a single block, ends that are no words go by themselves. */
 static uint64_t nest_bits(const ldg_nest *n) {
-  uint64_t all = (uint64_t)n->block;
+  uint64_t all = 0;
   for (int k = 0; k < n->nd; k++)
-    if (n->dim[k].n > 1) all |= (uint64_t)n->dim[k].src | (uint64_t)n->dim[k].dst;
+    if (n->dim[k].n > 1) all |= (uint64_t)n->block | (uint64_t)n->dim[k].src | (uint64_t)n->dim[k].dst;
   return all;
 }
 
 /* In the widest words that `bits` have, and what is before and after them in single bytes, or elements. */
 static int load_words(shipment *s, ldg_cargo *c, shape *fill, const void *of, uint64_t bits, int64_t lo, int64_t hi) {
-  const int32_t word = widest(s, bits), least = s->op ? (int32_t)s->op->size : 1;
+  const int32_t word = widest(s, bits), least = least_of(s);
   const int64_t from = ldg_min(hi, (lo + word - 1) / word * word), to = ldg_max(from, hi / word * word);
   const struct { int32_t word; int64_t lo, hi; } part[3] = { { least, lo, from }, { word, from, to }, { least, to, hi } };
   int e = LADING_OK;
@@ -159,7 +166,7 @@ static int load_nest(shipment *s, ldg_cargo *c, const ldg_nest *n, int64_t lo, i
 
 enum { SQUARE_MIN = 8 };  /* iterations, below which a square is mostly empty */
 enum { APART_MIN = 1 << 20 }; /* bytes, from which on squares are worth a launch beside that of the ends */
-enum { SUMS_READ = 1 << 18, SUMS_WRITTEN = 1 << 16 }; /* words, up to which sums one by one, by more threads, are faster: of what is read by columns, and written (an H200; ../bench/README.md) */
+int64_t ldg_queue_sums_apart[2] = { 1 << 18, 1 << 16 }; /* sums of more words go by squares: of what is read by columns, and of what is written so (an H200; ../bench/README.md) */
 
 static int dense_dim(const ldg_nest *n, bool at_dst) {
   for (int k = 0; k < n->nd; k++)
@@ -177,7 +184,7 @@ static middle middle_of(const shipment *s, const ldg_nest *n) {
 }
 
 static bool can_square(const shipment *s, const ldg_nest *n, int32_t word) {
-  const int64_t words = (s->work->hi - s->work->lo) / word, few = n->dim[0].dst == n->block ? SUMS_READ : SUMS_WRITTEN;
+  const int64_t words = (s->work->hi - s->work->lo) / word, few = ldg_queue_sums_apart[n->dim[0].dst != n->block];
   return !s->op || (s->work->reduction.op == LADING_SUM && is_whole(s, word) && words > few);
 }
 
@@ -436,12 +443,11 @@ static int ship_part(shipment *s, const ldg_work *part) {
   return e ? e : depart(s);
 }
 
-enum { TURNS_MOST = 1024 };
-
 /* A launch each, but for ragged ends. Without memory for them one thread moves all of it. */
 static int ship_turns(shipment *s) {
-  ldg_turn *const turn = ldg_alloc(TURNS_MOST * sizeof *turn), whole = { .lo = s->work->lo, .hi = s->work->hi, .ordered = true };
-  const int n = turn ? ldg_queue_turns(s->work, turn, TURNS_MOST) : 1;
+  const int most = ldg_queue_turns_most(s->work);
+  ldg_turn *const turn = ldg_alloc(most * (int64_t)sizeof *turn), whole = { .lo = s->work->lo, .hi = s->work->hi, .ordered = true };
+  const int n = turn ? ldg_queue_turns(s->work, turn, most) : 1;
   ldg_work part = *s->work;
   int e = LADING_OK;
   for (int i = 0; i < n && !e; i++) {

@@ -1,4 +1,4 @@
-/* What coincides, in turns: pieces of the stream between which its order is kept, so that each of them can be moved by as many threads as there are. The tree says
+/* What coincides, in turns: pieces of the stream between which its order is kept, so that each of them can be moved, or reduced, by as many threads as there are. The tree says
  * where to cut: a part of it that holds no place twice is a piece, any other one is cut into its own parts, or left to a single thread where that costs less. */
 #include "queue.h"
 
@@ -68,7 +68,7 @@ static part inner(const part *p, const ldg_rep *r, int64_t base, int64_t pos) {
 
 /* The most iterations that are provably apart, of those that are by themselves: at least one. */
 static int64_t iterations_apart(cutter *c, const ldg_rep *r) {
-  int64_t least = 1, most = r->n;
+  int64_t least = 1, most = r->stride ? r->n : 1;
   while (least + 1 < most) {
     ldg_rep some;
     const int64_t mid = least + (most - least) / 2;
@@ -131,22 +131,30 @@ static bool cut_up(cutter *c, const part *p) {
   return p->r->kind == LDG_REPEAT ? cut_repeat(c, p) : cut_entries(c, p);
 }
 
-/* No element is in two of them. */
-static bool are_whole(const ldg_work *w, const ldg_turn *turn, int n) {
-  bool yes = true;
-  for (int i = 0; i < n && w->reduction.op != LADING_REPLACE; i++) yes = yes && ldg_elements_boundary(w->reduction.sig, turn[i].hi);
-  return yes;
+/* Two that have an element in common become one. How many there are. */
+static int make_whole(const ldg_work *w, ldg_turn *turn, int n) {
+  int last = 0;
+  for (int i = 1; i < n; i++) {
+    const ldg_turn t = turn[last], next = turn[i];
+    if (w->reduction.op == LADING_REPLACE || ldg_elements_boundary(w->reduction.sig, t.hi)) turn[++last] = next;
+    else turn[last] = (ldg_turn){ t.lo, next.hi, ldg_min(t.from, next.from), ldg_max(t.to, next.to), true };
+  }
+  return last + 1;
 }
+
+static int64_t word_of(const ldg_work *w) { return ldg_layout_grain(w->plan[LDG_DST]->layout); }
+
+enum { FEW = 1024, MOST = 1 << 15, LONG = 256 /* words */ };
+int ldg_queue_turns_most(const ldg_work *w) { return (int)ldg_min(MOST, ldg_max(FEW, (w->hi - w->lo) / word_of(w) / LONG)); }
 
 int ldg_queue_turns(const ldg_work *w, ldg_turn *turn, int max) {
   const ldg_side *d = &w->side[LDG_DST];
-  cutter c = { WORDS_LEAST * ldg_layout_grain(w->plan[LDG_DST]->layout), LOOKS_MOST, w->reduction.op != LADING_REPLACE, 0, max, turn };
+  cutter c = { WORDS_LEAST * word_of(w), LOOKS_MOST, w->reduction.op != LADING_REPLACE, 0, max, turn };
   part all = { d->rep, 0, 0, w->lo, w->hi };
   ldg_rep items;
-  const bool fails = d->count > 1 && ldg_rep_repeat_in(&items, d->count, d->extent, d->rep);
-  if (d->count > 1) all.r = &items;
-  if (!fails) cut(&c, &all, apart(&c, all.r));
-  if (!fails && are_whole(w, turn, c.n)) return c.n;
   turn[0] = (ldg_turn){ w->lo, w->hi, 0, 0, true };
-  return 1;
+  if (d->count > 1 && ldg_rep_repeat_in(&items, d->count, d->extent, d->rep)) return 1;
+  if (d->count > 1) all.r = &items;
+  cut(&c, &all, apart(&c, all.r));
+  return make_whole(w, turn, c.n);
 }

@@ -444,14 +444,16 @@ START_TEST(words_of_elements) {
   for (int e = 0; e < COUNT_OF(elems); e++)
     for (int i = 0; i < some_of(20) + 1; i++) {
       wraps = elems[e] <= LADING_UINT64;
+      ldg_queue_sums_apart[0] = ldg_queue_sums_apart[1] = rng_in(&r, 0, 1) << 20;
       sample *s = i % 2 ? large_nest(&r, elems[e]) : long_list(&r, elems[e]);
       check_words(s, elems[e], &r);
       sample_free(s);
     }
-  for (int e = 0; e < COUNT_OF(elems) && !TEST_TSAN; e++) { /* enough of them for squares: of what is written by columns */
+  ldg_queue_sums_apart[0] = ldg_queue_sums_apart[1] = 0;
+  for (int e = 0; e < COUNT_OF(elems) && !TEST_TSAN; e++) { /* and long enough for ends beside squares, of elements of 8 bytes and more */
     const int64_t size = elem_size(elems[e]);
     wraps = elems[e] <= LADING_UINT64;
-    sample *s = s_hvector(259, 1, size, s_hvector(257, 1, 259 * size, s_elem(elems[e])));
+    sample *s = s_hvector(519, 1, size, s_hvector(307, 1, 519 * size, s_elem(elems[e])));
     check_words(s, elems[e], &r);
     sample_free(s);
   }

@@ -310,7 +310,9 @@ START_TEST(reductions) {
   }
   area_free(&mem), area_free(&packed);
   check_launches_of(LADING_SUM, "hindexed([200,200,200],[0,100,200],double)", 1, 3);
-  check_launches_of(LADING_MAXLOC, "hindexed([64,28,34],[446,308,430],short_int)", 1, 1); /* it would be cut between a value and its index */
+  check_launches_of(LADING_MAXLOC, "hindexed([64,28,34],[446,308,430],short_int)", 1, 1); /* five, if it were cut between a value and its index */
+  check_launches_of(LADING_MAXLOC, "hvector(3,1,800,hindexed([97,95],[1216,362],contiguous(12,short_int)))", 1, 3);   /* nine */
+  if (!TEST_TSAN) check_launches_of(LADING_SUM, "hvector(1030,1,0,contiguous(4096,double))", 1, 1030); /* long ones may be many */
   check_launches_of(LADING_SUM, "hvector(100,1,0,vector(50,1,2,double))", 1, 100);
   check_launches_of(LADING_SUM, "resized(contiguous(2,int),0,0)", 4096, 1); /* too little each */
   devices_close(&v);

@@ -33,9 +33,10 @@ static bool make(ldg_lane *l, ldg_replay *r, const ldg_node_params *p) {
   return !r->refused;
 }
 
-/* Blocks that copy an image first are no more than it takes to fill a device some times over. */
+/* Blocks that may copy an image first are no more than it takes to fill a device some times over. */
 static int by_launch(const ldg_lane *l, int kernel, int64_t tiles, void **params) {
-  const unsigned grid = (unsigned)ldg_min(tiles, kernel == LDG_KERNEL_ONE + LDG_FORM_TREES ? GRID_OF_TREES : LDG_GRID_MOST);
+  const bool copies = kernel == LDG_KERNEL_ONE + LDG_FORM_TREES || kernel == LDG_KERNEL_ONE_REDUCE;
+  const unsigned grid = (unsigned)ldg_min(tiles, copies ? GRID_OF_TREES : LDG_GRID_MOST);
   return l->site->driver->launch(l->site->kernel[kernel], grid, 1, 1, LDG_BLOCK, 1, 1, 0, l->stream, params, NULL);
 }
 
