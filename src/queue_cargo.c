@@ -126,9 +126,11 @@ static void nest_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t uni
   c->tile = tile_of(c, n);
 }
 
-/* Of a single block, ends that are no words go by themselves. */
+enum { LONG_BLOCK = 1 << 20 }; /* bytes */
+
+/* Of a single block that is long the ends that are no words go by themselves: of a short one they would cost a launch by a graph, which is of one cargo. */
 static uint64_t nest_bits(const ldg_nest *n) {
-  uint64_t all = 0;
+  uint64_t all = n->block < LONG_BLOCK ? (uint64_t)n->block : 0;
   for (int k = 0; k < n->nd; k++)
     if (n->dim[k].n > 1) all |= (uint64_t)n->block | (uint64_t)n->dim[k].src | (uint64_t)n->dim[k].dst;
   return all;

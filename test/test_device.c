@@ -458,6 +458,9 @@ START_TEST(words_of_elements) {
     sample_free(s);
   }
   wraps = false;
+  sample *const run = s_contiguous((1 << 18) + 3, s_elem(LADING_FLOAT)); /* a long block, and what is no word behind it */
+  if (!TEST_TSAN) check_words(run, LADING_FLOAT, &r);
+  sample_free(run);
   free_areas();
   devices_close(&v);
 }
