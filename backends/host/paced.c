@@ -199,9 +199,10 @@ static flank by_rows(const ldg_nest *n, int side) {
 }
 
 /* Lines of few sets come from the second cache, and go there, at a pace of their own on Zen 4, and up to three times as slowly where the processor is ahead of that: so between two blocks there is something that takes a
- * cycle each: stores to a near line where blocks of columns are read, and of rows; slots where those of columns are written, which would wait for more of such stores if their lines came from memory. The model knows how many suit
+ * cycle each: stores to a near line where blocks of columns are read, and of rows; slots where those of columns are written, which would wait for more of such stores if their lines came from memory, but stores where those of more than one store are written to four sets (64 bytes, 1 KiB
+ * apart, 100 of them 175 ns, by one slot and more as many or more, by two stores 113; out of cache they take a tenth longer so). The model knows how many suit
  * a line that is read from one set; how many suit others was found with that at 4, each where fewer than take the pace are no better than none, or worse: so they are what most places need, and not the best of any (bench/README.md). */
-enum { PACED_SETS = 2, PACED_LINES = 3, LITTLE = 8, QUARTER = 16, HALF = 32 };
+enum { PACED_SETS = 2, PACED_LINES = 3, LITTLE = 8, QUARTER = 16, HALF = 32, TWO_LEAST = 41 /* bytes: a second store of 16 or 32 */ };
 static int64_t stores_read(const ldg_nest *n, int64_t sets) {
   const int64_t lines = lines_of_block(n);
   if (lines > 1) return sets == 1 && lines <= PACED_LINES ? pace() + 1 : 0;
@@ -209,6 +210,7 @@ static int64_t stores_read(const ldg_nest *n, int64_t sets) {
 }
 static int64_t stores_written(const ldg_nest *n, int64_t sets) { /* others have what rows have elsewhere */
   const int64_t lines = lines_of_block(n);
+  if (lines == 1) return n->block >= TWO_LEAST && sets == 4 ? pace() / 2 : 0;
   return lines == 2 && sets == 1 ? 2 * pace() + 1 : lines == 3 && sets == 2 ? 1 : 0;
 }
 static int64_t slots_written(const ldg_nest *n, int64_t sets) {
@@ -246,7 +248,7 @@ static flank flank_of(const ldg_nest *n, int side) {
  * is written to as many, and some more, waits for nothing (8 bytes, ns at once, and by stores: 4 KiB apart 12 blocks 3.5 and 37, 17 31 and 49, 24 98 and 64; 2 KiB 24 6 and 40,
  * 33 72 and 54; 1 KiB 48 21 and 48, 64 165 and 65; Zen 5); of blocks that go by a store of 32 bytes and one that overlaps it fewer more (50 bytes, 4 KiB apart, ns at once, and by slots: 9 blocks 23.5 and 31, 11 40 and 44, 12 48 and 31, 13 45 and 34; 36 bytes 12 31 and 31; Zen 4). Zen 4 loses by groups up to twice that many of four sets (8 bytes, 1 KiB apart: 48 blocks 75 ns by those, 60 by hand), and of narrow blocks of one set that are read
  * half as many more (16 bytes, 4 KiB apart: 24 blocks 30 ns at once, 46 by stores). */
-enum { MORE = 5, MORE_IN_TWO = 3, TWO_LEAST = 41 /* bytes: a second store of 16 or 32 */ };
+enum { MORE = 5, MORE_IN_TWO = 3 };
 static int64_t more_of(int64_t block) { return pace() && block >= TWO_LEAST && block < LINE ? MORE_IN_TWO : MORE; }
 static int64_t held_blocks(const ldg_nest *n, int side, int64_t sets) {
   const int64_t ways = ldg_max(2 * (int64_t)ldg_model_footprint(LDG_MODEL_L1) / PAGE, WAYS);
