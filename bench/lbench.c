@@ -9,6 +9,7 @@
 #include "place.h"
 #include "report.h"
 #include "verify.h"
+#include "base_cpu.h"
 #include <dirent.h>
 #include <inttypes.h>
 #include <regex.h>
@@ -23,6 +24,7 @@
 
 static const char usage[] =
     "usage: lbench MODE [options] [WHAT...]\n"
+    "       lbench --version: of it, and of the machine, as reports of numbers begin\n"
     "\n"
     "  explain   what the library makes of a type and why\n"
     "  dump      canonical text and first segments\n"
@@ -497,10 +499,18 @@ static bool is_mode(const char *s) {
   return false;
 }
 
+static int print_version(void) {
+  char machine[LDG_CPU_LINE];
+  ldg_cpu_fingerprint(machine);
+  printf("lbench %s\n%s\n", LBENCH_VERSION, machine);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   options o = { .count = 1, .seconds = CALIBRATE_SECONDS, .backend = "cuda", .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
+  if (strcmp(argv[1], "--version") == 0) return print_version();
   o.mode = argv[1];
   if (!is_mode(o.mode)) return refuse("'%s' is no mode; lbench --help names them", o.mode);
   setvbuf(stdout, NULL, _IOLBF, 0);

@@ -81,7 +81,8 @@ static bool map_copies(sampler *s, bool with_other) {
 }
 
 /* Prefetchers know the way from one copy to the next if it is always the same, and so foresee what a call loads by the calls before it, where each instruction
- * loads once a call, as in loops that a compiler unrolled. Nobody's messages lie like that. */
+ * loads once a call, as in loops that a compiler unrolled; a program whose messages lie one after the other has that, too, but it is not what is measured here. The
+ * order depends on how many there are alone: helpers find copies by their numbers, and two samplers of as many go in step. */
 static void shuffle(sampler *s) {
   uint64_t seed = 11;
   for (int i = s->copies - 1; i > 0; i--) {

@@ -225,6 +225,9 @@ def test_calls(lbench):
 
 
 def test_command_line(bench, lbench):
+    version = run(lbench, "--version").stdout.splitlines()
+    project = re.search(r"version: '(.*)'", (bench.parent / "meson.build").read_text())[1]
+    check(version[0] == f"lbench {project}" and "caches" in version[1], f"lbench --version: {version}")
     for args in (["batch"], ["ipc", "gap400"], ["time", "--where", "device", "gap400"], ["calibrate", "--device"]):
         run(lbench, *args, "--backend", "nobody", status=77)
     for args, says in ((["explain", "vector(8,1,8,Double)"], "character 14, where 'Double)'"), (["explain", "vector(8,1,8,double"], "up to its end"),

@@ -16,7 +16,7 @@ typedef struct ldg_entry {
 } ldg_entry;
 
 /* The i-th entry, NULL where there is none. */
-#define LDG_SLOTS 256
+#define LDG_SLOTS 512 /* all suites have 250 */
 ldg_entry *ldg_slot_entry(int i);
 static inline int ldg_slot_state(const ldg_entry *e) { return atomic_load_explicit(&e->slot.state, memory_order_acquire); }
 /* Is there something for the attendant to do? */

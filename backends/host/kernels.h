@@ -90,19 +90,6 @@ typedef uint64_t ldg_16 __attribute__((vector_size(16)));
 typedef struct ldg_32 { ldg_half_register part[32 / sizeof(ldg_half_register)]; } ldg_32; /* loaded as a whole */
 typedef struct ldg_64 { ldg_register part[64 / sizeof(ldg_register)]; } ldg_64;
 
-/* n bytes, a constant. Of a memcpy of 32 bytes gcc 12 makes two of 16 where it may use AVX2, but not where AVX-512. */
-LDG_INLINE void ldg_move_const(char *restrict d, const char *restrict s, int n) {
-  int o = 0;
-#if LDG_REGISTER == 32
-  LDG_UNROLL
-  for (; n - o >= LDG_REGISTER; o += LDG_REGISTER) {
-    ldg_register x;
-    __builtin_memcpy(&x, s + o, LDG_REGISTER), __builtin_memcpy(d + o, &x, LDG_REGISTER);
-  }
-#endif
-  __builtin_memcpy(d + o, s + o, (size_t)(n - o));
-}
-
 /* 256 bytes by the widest registers of a level, some of which are loaded before the first is stored. A load that follows a store to the
  * same place of another page waits for it, and where rows lie that way each of them would: a fifth of the time. */
 LDG_INLINE void ldg_move_together(char *restrict d, const char *restrict s, int n, int together, bool back) {
@@ -116,6 +103,12 @@ LDG_INLINE void ldg_move_together(char *restrict d, const char *restrict s, int 
     for (int i = 0; i < together; i++) __builtin_memcpy(d + LDG_AT(i), &x[i], LDG_REGISTER);
 #undef LDG_AT
   }
+}
+/* n bytes, a constant. Of a memcpy of 32 bytes gcc 12 makes two of 16 where it may use AVX2, but not where AVX-512. */
+LDG_INLINE void ldg_move_const(char *restrict d, const char *restrict s, int n) {
+  const int wide = LDG_REGISTER == 32 ? n & -32 : 0;
+  ldg_move_together(d, s, wide, 1, false);
+  __builtin_memcpy(d + wide, s + wide, (size_t)(n - wide));
 }
 LDG_INLINE void ldg_move_256(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 256, LDG_TOGETHER, false); }
 LDG_INLINE void ldg_move_256_back(char *restrict d, const char *restrict s) { ldg_move_together(d, s, 256, LDG_TOGETHER, true); } /* the last register first */

@@ -199,16 +199,16 @@ static flank by_rows(const ldg_nest *n, int side) {
 }
 
 /* Lines of few sets come from the second cache, and go there, at a pace of their own on Zen 4, and up to three times as slowly where the processor is ahead of that: so between two blocks there is something that takes a
- * cycle each: stores to a near line where blocks of columns are read, and of rows; slots where those of columns are written, which would wait for more of such stores if their lines came from memory, but stores where those of more than one store are written to four sets (64 bytes, 1 KiB
- * apart, 100 of them 175 ns, by one slot and more as many or more, by two stores 113; out of cache they take a tenth longer so). The model knows how many suit
+ * cycle each: stores to a near line where blocks of columns are read, and of rows; slots where those of columns are written, which would wait for more of such stores if their lines came from memory, but stores where 41 to 64 bytes are written to four sets, since slots gain nothing there (64 bytes, 1 KiB
+ * apart: 100 of them 175 ns at once, 113 so; out of cache they take a sixth longer). The model knows how many suit
  * a line that is read from one set; how many suit others was found with that at 4, each where fewer than take the pace are no better than none, or worse: so they are what most places need, and not the best of any (bench/README.md). */
-enum { PACED_SETS = 2, PACED_LINES = 3, LITTLE = 8, QUARTER = 16, HALF = 32, TWO_LEAST = 41 /* bytes: a second store of 16 or 32 */ };
+enum { PACED_SETS = 2, PACED_LINES = 3, LITTLE = 8, QUARTER = 16, HALF = 32, TWO_LEAST = 41 /* bytes: below 64 of them a second store of 16 or 32 */ };
 static int64_t stores_read(const ldg_nest *n, int64_t sets) {
   const int64_t lines = lines_of_block(n);
   if (lines > 1) return sets == 1 && lines <= PACED_LINES ? pace() + 1 : 0;
   return sets == 1 ? pace() - (n->block <= QUARTER) : sets == 2 ? pace() / 2 + (n->block > HALF) : 0;
 }
-static int64_t stores_written(const ldg_nest *n, int64_t sets) { /* others have what rows have elsewhere */
+static int64_t stores_written(const ldg_nest *n, int64_t sets) { /* other rows have what those have elsewhere */
   const int64_t lines = lines_of_block(n);
   if (lines == 1) return n->block >= TWO_LEAST && sets == 4 ? pace() / 2 : 0;
   return lines == 2 && sets == 1 ? 2 * pace() + 1 : lines == 3 && sets == 2 ? 1 : 0;
