@@ -501,7 +501,7 @@ END_TEST
 
 /* 10 KB a call, by a shape of its own for each i. What explain says then of pack. */
 static bool says_after(int64_t i, int calls, const char *what) {
-  static char mem[40 * 1000 + 8], packed[10 * 1000]; /* the last item ends up to 5 bytes behind the next one's place */
+  static char mem[40 * 1000 + 8], packed[10 * 1000]; /* of the last shapes an item ends up to 2 bytes behind where the next one begins */
   lading_type *t, *u;
   ck_assert_int_eq(lading_type_hindexed(3, LIST(1 + i % 4, 6 - i % 4, 3), LIST(0, 8 + i / 4 % 3, 17 + i / 12), lading_elem_type(LADING_BYTE), &u), LADING_OK);
   ck_assert_int_eq(lading_type_resized(u, 0, 40, &t), LADING_OK);
