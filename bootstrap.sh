@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 exec < /dev/null
 CC=${CC:-cc} CXX=${CXX:-c++} CCACHE_DISABLE=1
 export CC CXX CCACHE_DISABLE
-passed=0 failed=0 new=
+passed=0 failed=0 new='' cpu=aarch64 # cpu: the one that is emulated, as uname names it
 
 usage() {
   cat <<'END'
@@ -15,6 +15,7 @@ usage: ./bootstrap.sh COMMAND
   test           every test: release, install, sanitizers, kernels for aarch64 in an emulator, clang, a short fuzz; ends with
                  "N passed, N failed"
   test --quick   the release build and its tests only
+  test-on CPU    what test does for aarch64, for CPU: aarch64, ppc64le, riscv64 or s390x
   build          build the libraries, lbench and the examples into build/
   clean          remove build/ and build-*/
 All but clean first install what is missing (compiler, Meson, Ninja, pkg-config, Python, xxHash header; for test also
@@ -51,18 +52,21 @@ probe_amdgpu() {
   command -v clang > /dev/null && echo '__attribute__((global)) void k(void) {}' |
     clang -x hip --cuda-device-only -nogpuinc -nogpulib --offload-arch=gfx90a -o /dev/null - 2> /dev/null
 }
-probe_aarch64() { # compiles and runs
-  command -v aarch64-linux-gnu-gcc > /dev/null && [ -n "$(emulator)" ] || return 1
-  mkdir -p build-aarch64-include
-  echo 'int main(void){return 0;}' | aarch64-linux-gnu-gcc -x c - -o build-aarch64-include/probe 2> /dev/null &&
-    "$(emulator)" -L /usr/aarch64-linux-gnu build-aarch64-include/probe 2> /dev/null
+triple() { case $cpu in ppc64le) echo powerpc64le-linux-gnu ;; *) echo "$cpu-linux-gnu" ;; esac; }
+emulator() { command -v "qemu-$cpu-static" || command -v "qemu-$cpu" || true; }
+probe_emulated() { # compiles and runs
+  command -v "$(triple)-gcc" > /dev/null && [ -n "$(emulator)" ] || return 1
+  mkdir -p "build-$cpu-include"
+  echo 'int main(void){return 0;}' | "$(triple)-gcc" -x c - -o "build-$cpu-include/probe" 2> /dev/null &&
+    "$(emulator)" -L "/usr/$(triple)" "build-$cpu-include/probe" 2> /dev/null
 }
-emulator() { command -v qemu-aarch64-static || command -v qemu-aarch64 || true; }
 probe_pip() { python3 -m pip --version > /dev/null 2>&1; }
 probe_nvcc() { command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ] || [ -x build-nvcc/nvidia/cu13/bin/nvcc ]; }
 probe_shellcheck() { command -v shellcheck > /dev/null; }
 
 gccjit_major() { $CC -dumpversion 2> /dev/null | cut -d. -f1 | grep -E '^[0-9]+$' || echo 12; } # Debian has one package a version of gcc
+
+debian_name() { case $cpu in aarch64) echo arm64 ;; ppc64le) echo ppc64el ;; *) echo "$cpu" ;; esac; }
 
 packages() { # packages MANAGER THING
   case $1:$2 in
@@ -77,8 +81,8 @@ packages() { # packages MANAGER THING
     dnf:sanitizers) echo libasan libubsan libtsan ;; *:sanitizers) echo gcc ;;
     apt:clang) echo clang libclang-rt-dev ;;     zypper:clang) echo clang ;; *:clang) echo clang compiler-rt ;;
     apt:amdgpu) echo clang clang-tools lld ;;    *:amdgpu) echo clang lld ;;
-    apt:aarch64) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static ;;
-    pacman:aarch64) echo aarch64-linux-gnu-gcc qemu-user-static ;; *:aarch64) ;;
+    apt:emulated) echo "gcc-$(triple) libc6-dev-$(debian_name)-cross qemu-user-static" ;;
+    pacman:emulated) echo "$(triple)-gcc qemu-user-static" ;; *:emulated) ;;
     pacman:pip) echo python-pip ;;               *:pip) echo python3-pip ;;
     dnf:shellcheck | zypper:shellcheck) echo ShellCheck ;;
     *) echo "$2" ;;
@@ -182,6 +186,8 @@ tests() {
   passed=$((passed + good)) failed=$((failed + all - good - skipped))
 }
 
+result() { printf '%d passed, %d failed\n' "$passed" "$failed"; [ "$failed" = 0 ]; }
+
 # build_and_test NAME DIR "BUILD OPTIONS" "TEST OPTIONS"
 build_and_test() {
   before=$failed
@@ -213,28 +219,37 @@ fuzz() { # all at once: each is one thread, and there are as few of them as core
   return $bad
 }
 
-# The other processors that there are kernels for, by a compiler and an emulator: lbench looks at every strategy, examples run.
-test_aarch64() {
-  need aarch64 || { say "skipped: aarch64, no compiler and emulator to be had here"; return 0; }
+# Another processor, by a compiler and an emulator: lbench looks at every strategy, examples run. $cpu says which.
+test_emulated() {
+  need emulated || { say "skipped: $cpu, no compiler and emulator to be had here"; return 0; }
   header=$($CC -E -x c -include xxhash.h /dev/null | sed -n 's/^# 1 "\(.*xxhash\.h\)".*/\1/p' | head -n 1)
-  ln -sf "${header:-xxhash.h}" build-aarch64-include/ # it is good for all machines
-  cat > build-aarch64-include/cross.ini <<END
+  ln -sf "${header:-xxhash.h}" "build-$cpu-include/" # it is good for all machines
+  case $cpu in s390x) endian=big ;; *) endian=little ;; esac
+  cat > "build-$cpu-include/cross.ini" <<END
 [binaries]
-c = 'aarch64-linux-gnu-gcc'
-ar = 'aarch64-linux-gnu-ar'
-exe_wrapper = ['$(emulator)', '-L', '/usr/aarch64-linux-gnu']
+c = '$(triple)-gcc'
+ar = '$(triple)-ar'
+exe_wrapper = ['$(emulator)', '-L', '/usr/$(triple)']
 [built-in options]
-c_args = ['-I$PWD/build-aarch64-include']
+c_args = ['-I$PWD/build-$cpu-include']
 [host_machine]
 system = 'linux'
-cpu_family = 'aarch64'
-cpu = 'aarch64'
-endian = 'little'
+cpu_family = '${cpu%le}'
+cpu = '$cpu'
+endian = '$endian'
 END
-  new=--cross-file=build-aarch64-include/cross.ini
-  build_and_test aarch64 build-aarch64 "--buildtype=release -Dwerror=true -Dtests=true -Dcuda=false -Dhip=false -Dpeers=false" \
+  new=--cross-file=build-$cpu-include/cross.ini
+  build_and_test "$cpu" "build-$cpu" "--buildtype=release -Dwerror=true -Dtests=true -Dcuda=false -Dhip=false -Dpeers=false" \
     "--suite emulated"
   new=
+}
+
+test_on() {
+  case $1 in aarch64 | ppc64le | riscv64 | s390x) cpu=$1 ;; *) usage >&2; exit 2 ;; esac
+  need_build
+  need emulated || die "no compiler and emulator for $cpu to be had here"
+  test_emulated
+  result
 }
 
 test_all() {
@@ -255,7 +270,7 @@ test_all() {
       "--suite unit --suite examples --suite bench -t 4"
     build_and_test "thread sanitizer" build-tsan "$instrumented -Dbench=false -Dexamples=false -Db_sanitize=thread -Db_lundef=false" \
       "--suite threads -t 4"
-    [ "$(uname -m)" = aarch64 ] || test_aarch64
+    [ "$(uname -m)" = $cpu ] || test_emulated
     if need clang; then
       before=$failed CC=clang CXX=clang++ # from here on
       # shellcheck disable=SC2086 # a list of words
@@ -265,8 +280,7 @@ test_all() {
       say "skipped: the clang build and the fuzzers, no clang with libFuzzer to be had here"
     fi
   fi
-  printf '%d passed, %d failed\n' "$passed" "$failed"
-  [ "$failed" = 0 ]
+  result
 }
 
 bench() {
@@ -281,6 +295,7 @@ bench() {
 case ${1:---help} in
   bench) bench ;;
   test) test_all "${2:-}" ;;
+  test-on) test_on "${2:-}" ;;
   build) need_build && build build --buildtype=release && say "built: build/liblading.so build/liblading.a build/bench/lbench" ;;
   clean) rm -rf build build-* ;;
   -h | --help | help) usage ;;

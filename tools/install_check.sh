@@ -26,7 +26,7 @@ extra=$(nm -D --defined-only "$lib" | awk '$NF !~ /^lading_/ { print $NF }')
 nm -D --defined-only "$lib" | grep -q 'T lading_pack@' || fail "liblading.so does not export lading_pack"
 extra=$(nm -g --defined-only "$static" | awk 'NF == 3 && $2 ~ /[A-Z]/ && $3 !~ /^(lading|ldg)_/ { print $3 }')
 [ -z "$extra" ] || fail "liblading.a defines $extra"
-needs=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -E '^(libc|libpthread|libm|ld-linux.*|lib[a-z]*san)\.so' || true)
+needs=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -E '^(libc|libpthread|libm|ld-linux.*|ld64|libc\.musl-.*|lib[a-z]*san)\.so' || true)
 [ -z "$needs" ] || fail "liblading.so needs $needs"
 
 pc_flags() {
