@@ -19,7 +19,7 @@ usage: ./bootstrap.sh COMMAND
   build          build the libraries, lbench and the examples into build/
   clean          remove build/ and build-*/
 All but clean first install what is missing (compiler, Meson, Ninja, pkg-config, Python, xxHash header; for test also
-Check, clang, lld, libgccjit, shellcheck, a compiler and an emulator for aarch64) with apt-get, dnf, zypper or pacman, as root or through sudo; for test also nvcc, with
+Check, clang, lld, libgccjit, shellcheck, a compiler and an emulator for aarch64; for test-on those for CPU) with apt-get, dnf, zypper or pacman, as root or through sudo; for test also nvcc, with
 pip into build-nvcc/. No GPU is needed.
 Environment: CC, CXX.
 END
@@ -221,7 +221,6 @@ fuzz() { # all at once: each is one thread, and there are as few of them as core
 
 # Another processor, by a compiler and an emulator: lbench looks at every strategy, examples run. $cpu says which.
 test_emulated() {
-  need emulated || { say "skipped: $cpu, no compiler and emulator to be had here"; return 0; }
   header=$($CC -E -x c -include xxhash.h /dev/null | sed -n 's/^# 1 "\(.*xxhash\.h\)".*/\1/p' | head -n 1)
   ln -sf "${header:-xxhash.h}" "build-$cpu-include/" # it is good for all machines
   case $cpu in s390x) endian=big ;; *) endian=little ;; esac
@@ -270,7 +269,9 @@ test_all() {
       "--suite unit --suite examples --suite bench -t 4"
     build_and_test "thread sanitizer" build-tsan "$instrumented -Dbench=false -Dexamples=false -Db_sanitize=thread -Db_lundef=false" \
       "--suite threads -t 4"
-    [ "$(uname -m)" = $cpu ] || test_emulated
+    if [ "$(uname -m)" = "$cpu" ]; then :; elif need emulated; then test_emulated; else
+      say "skipped: $cpu, no compiler and emulator to be had here"
+    fi
     if need clang; then
       before=$failed CC=clang CXX=clang++ # from here on
       # shellcheck disable=SC2086 # a list of words

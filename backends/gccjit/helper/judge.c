@@ -261,8 +261,9 @@ static void lap(const race *r, bool compiled, int64_t n) {
 
 #define ROUNDS 7
 #define LAP_NS 20000
+/* Iterations between two looks at the clock: fewer when instrumented, where times are of no use, and long. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNLOOKED LONGEST /* iterations between two looks at the clock: what these time is of no use, and takes a hundred times as long */
+#define UNLOOKED LONGEST
 #else
 #define UNLOOKED (64 * LONGEST)
 #endif
