@@ -13,6 +13,7 @@ enum {
   PATIENCE = 16,      /* calls of others that wait for a second call of one trial */
   OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one goes a way that seems slower */
   MARGIN = 32,        /* of the time of way 0, what another one has to gain */
+  WAITED = 4,         /* times the pace of another call of the row: such a call does not count */
   PACE_BITS = 16,     /* of a pace behind the point */
   COARSE = 64         /* ticks: shorter calls are all alike (of 10 ns, a virtual Zen 5's clock goes on by 26, others by one of 40) */
 };
@@ -37,10 +38,15 @@ static void begin_row(ldg_verdict *v) {
   atomic_store_explicit(&v->least, 0, memory_order_relaxed), atomic_store_explicit(&v->greatest, 0, memory_order_relaxed);
   atomic_store_explicit(&v->sum, 0, memory_order_relaxed), atomic_store_explicit(&v->counted, 0, memory_order_relaxed);
 }
+/* What takes several times as long as others of its row was interrupted, or waited for new pages, as first calls often do, some of one way and none of the other (162 blocks of 40 bytes: three of 65 took
+ * a hundred times as long, two of them of one row of 16). */
 static void add_to_row(ldg_verdict *v, uint64_t now) {
   const uint64_t least = atomic_load_explicit(&v->least, memory_order_relaxed), greatest = atomic_load_explicit(&v->greatest, memory_order_relaxed);
-  if (!least || now < least) atomic_store_explicit(&v->least, now, memory_order_relaxed);
-  if (now > greatest) atomic_store_explicit(&v->greatest, now, memory_order_relaxed);
+  const bool first = !least || now < least / WAITED; /* that did not */
+  if (!first && now / WAITED > least) return;
+  if (first) begin_row(v);
+  if (first || now < least) atomic_store_explicit(&v->least, now, memory_order_relaxed);
+  if (first || now > greatest) atomic_store_explicit(&v->greatest, now, memory_order_relaxed);
   atomic_fetch_add_explicit(&v->sum, now, memory_order_relaxed), atomic_fetch_add_explicit(&v->counted, 1, memory_order_relaxed);
 }
 static void end_row(ldg_verdict *v, int way) {

@@ -53,13 +53,14 @@ START_TEST(lines_that_are_written) {
 }
 END_TEST
 
-/* Which blocks are read before they are moved, where that gains: of 128 lines and more, not those that are written to one set or two, or by one call, nor long or listed ones. */
+/* Which blocks are read before they are moved, where that gains: of 64 lines and more, and of 128 narrow ones, not those that are written to one set or two, or by one call, nor long or listed ones. */
 START_TEST(blocks_that_are_read) {
   static const struct { ldg_nest nest; bool may, touched; } of[] = {
     { { .block = 40, .nd = 1, .dim = { { 128, 1000, 40 } } }, true, true },   { { .block = 40, .nd = 1, .dim = { { 128, 4096, 40 } } }, true, true },
     { { .block = 40, .nd = 1, .dim = { { 128, 40, 1000 } } }, true, true },   { { .block = 40, .nd = 1, .dim = { { 128, 40, -512 } } }, true, true },   { { .block = 40, .nd = 1, .dim = { { 128, 40, 1024 } } }, true, true },
     { { .block = 40, .nd = 1, .dim = { { 128, 40, 2048 } } }, true, false },  { { .block = 40, .nd = 1, .dim = { { 128, 40, -4096 } } }, true, false },
-    { { .block = 40, .nd = 1, .dim = { { 128, 40, 256 } } }, true, true },    { { .block = 40, .nd = 1, .dim = { { 127, 1000, 40 } } }, false, true },
+    { { .block = 40, .nd = 1, .dim = { { 128, 40, 256 } } }, true, true },    { { .block = 40, .nd = 1, .dim = { { 63, 1000, 40 } } }, false, true },
+    { { .block = 17, .nd = 1, .dim = { { 64, 1000, 17 } } }, true, true },    { { .block = 16, .nd = 1, .dim = { { 127, 1000, 16 } } }, false, true },   { { .block = 16, .nd = 1, .dim = { { 128, 1000, 16 } } }, true, true },
     { { .block = 256, .nd = 1, .dim = { { 128, 256, 1000 } } }, true, true }, { { .block = 257, .nd = 1, .dim = { { 128, 257, 1000 } } }, false, false },
     { { .block = 56, .nd = 1, .dim = { { 128, 64, 56 } } }, true, true },     { { .block = 64, .nd = 1, .dim = { { 128, 64, -65 } } }, true, true },    { { .block = 64, .nd = 1, .dim = { { 128, 64, 64 } } }, false, true },
     { { .block = 33, .nd = 1, .dim = { { 128, 63, 33 } } }, false, true },    { { .block = 256, .nd = 1, .dim = { { 128, 257, 256 } } }, true, true },  { { .block = 64, .nd = 1, .dim = { { 128, 72, 64 } }, .once = true }, false, true },

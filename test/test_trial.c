@@ -65,6 +65,26 @@ START_TEST(first_calls) {
 }
 END_TEST
 
+/* Some first calls of a way wait for new pages, or are interrupted: its first one, some in the midst, or all up to one. */
+static int64_t done[LDG_TRIAL_WAYS];
+static int64_t wait_first, wait_every;
+static uint64_t waits_now_and_then(int which, int before, int64_t n) {
+  const int64_t k = ++done[which];
+  const bool waits = k < 64 && (k <= wait_first || (wait_every && k % wait_every == 0));
+  return (which ? 20 : 30) * (uint64_t)n * (which && waits ? 100 : 1) + (uint64_t)(before & 0);
+}
+START_TEST(calls_that_waited) {
+  static const struct { int64_t first, every; } waits[] = { { 1, 0 }, { 17, 0 }, { 30, 0 }, { 0, 16 }, { 0, 8 }, { 0, 5 }, { 20, 7 } };
+  for (int64_t i = 0; i < COUNT_OF(waits); i++) {
+    memset(done, 0, sizeof done);
+    wait_first = waits[i].first, wait_every = waits[i].every;
+    start(&a, waits_now_and_then, false);
+    others(&a, 65, SHORT);
+    ck_assert_int_eq(ldg_trial_best(&a.trial, SHORT), 1);
+  }
+}
+END_TEST
+
 /* Whatever is likely, and also what becomes so. */
 START_TEST(faster_way_is_taken) {
   for (int i = 0; i < 4; i++) {
@@ -339,5 +359,5 @@ START_TEST(explained) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("trial", argc, argv, first_calls, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, parts_that_differ, slower_way_is_seldom, coarse_clock, calls_within_calls, several_ways, gains_that_do_not_last, overlapping_proofs, near_ties, proof_that_others_ended, kinds_of_calls, never, explained);
+  return CHECK_MAIN("trial", argc, argv, first_calls, calls_that_waited, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, parts_that_differ, slower_way_is_seldom, coarse_clock, calls_within_calls, several_ways, gains_that_do_not_last, overlapping_proofs, near_ties, proof_that_others_ended, kinds_of_calls, never, explained);
 }

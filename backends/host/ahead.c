@@ -95,7 +95,7 @@ static bool is_likely(const ldg_nest *n) {
   return 2 * LINE * lines > cached && ldg_cost_footprint(n) > cached;
 }
 
-static bool are_untimed(const ldg_nest *n) { return blocks_of(n, n->nd) < LDG_TRIAL_LEAST / ldg_min(LINE * lines_of(n), LDG_TRIAL_LEAST); }
+static bool are_untimed(const ldg_nest *n) { return blocks_of(n, n->nd) < ldg_trial_least(n) / ldg_min(LINE * lines_of(n), ldg_trial_least(n)); }
 
 /* What the first cache holds may come from anywhere, too, but is over before much was asked for; and compiled kernels are good at it. Where
  * lines that are written take that long, they are worth the while nevertheless. */

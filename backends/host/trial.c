@@ -3,7 +3,7 @@
 
 #include "base_cpu.h"
 
-enum { LINE = 64 };
+enum { LINE = 64, NARROW = 16, WIDE = 256 /* bytes: those between; longer ones are not read first (ahead.c) */ };
 
 typedef struct ways { ldg_run *run[LDG_TRIAL_WAYS]; ldg_trial trial; } ways;
 _Static_assert(LDG_TRIAL_OWN + sizeof(ways) <= sizeof ((ldg_job *)NULL)->own && LDG_TRIAL_OWN % _Alignof(ways) == 0, "it fits into a job");
@@ -34,11 +34,14 @@ int64_t ldg_trial_lines(const ldg_nest *n) {
   return bytes;
 }
 
+int64_t ldg_trial_least(const ldg_nest *n) { return !n->at && n->block > NARROW && n->block <= WIDE ? LDG_TRIAL_LEAST / 2 : LDG_TRIAL_LEAST; }
+
 void ldg_trial_prepare(ldg_job *j, ldg_run *const *list, int n, int likely, int64_t bytes) {
   ways *a = ways_of(j);
   j->run = list[likely];
   if (n < 2 || j->nest.once || !ldg_cpu_ticks()) return;
   memcpy(a->run, list, (size_t)n * sizeof *list);
   ldg_trial_init(&a->trial, bytes, n, likely);
+  a->trial.few = ldg_trial_least(&j->nest) / ldg_min(ldg_max(1, bytes), ldg_trial_least(&j->nest));
   j->run = run;
 }
