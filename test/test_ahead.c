@@ -60,7 +60,7 @@ static int asking_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, i
 static void prepare_column(ldg_job *j, int64_t n) {
   const ldg_job plain = { .run = plain_kernel };
   *j = (ldg_job){ .nest = { .block = 8, .nd = 1, .dim = { { n, 320, 8 } } } };
-  ldg_ahead_prepare(j, &plain, asking_kernel);
+  ldg_ahead_prepare(j, &plain, asking_kernel, NULL);
   took[0] = 0; took[1] = 0;
 }
 static void call(const ldg_job *j, int calls, int64_t n) {
@@ -140,7 +140,7 @@ START_TEST(jobs_take_turns) {
   ldg_job j[2], plain = { .run = plain_kernel };
   for (int i = 0; i < 2; i++) {
     j[i] = (ldg_job){ .nest = { .block = 8, .nd = 1, .dim = { { 1024, 320, 8 } } } };
-    ldg_ahead_prepare(&j[i], &plain, asking_kernel);
+    ldg_ahead_prepare(&j[i], &plain, asking_kernel, NULL);
   }
   if (ldg_cpu_ticks() == 0) return;
   for (int turn = 0; turn < 4; turn++) {
@@ -158,7 +158,7 @@ END_TEST
 START_TEST(a_rare_job) {
   ldg_job often, rare, plain = { .run = plain_kernel };
   often = rare = (ldg_job){ .nest = { .block = 8, .nd = 1, .dim = { { 1024, 320, 8 } } } };
-  ldg_ahead_prepare(&often, &plain, asking_kernel), ldg_ahead_prepare(&rare, &plain, asking_kernel);
+  ldg_ahead_prepare(&often, &plain, asking_kernel, NULL), ldg_ahead_prepare(&rare, &plain, asking_kernel, NULL);
   if (ldg_cpu_ticks() == 0) return;
   for (int turn = 0; turn < 3; turn++) {
     const int fast = turn % 2;
@@ -234,7 +234,7 @@ START_TEST(threads_share_a_job) {
   static ldg_job j = { .nest = { .block = 8, .nd = 1, .dim = { { 1000, 320, 8 } } } };
   ldg_job plain = { .run = plain_kernel };
   pthread_t thread[THREADS];
-  ldg_ahead_prepare(&j, &plain, asking_kernel);
+  ldg_ahead_prepare(&j, &plain, asking_kernel, NULL);
   spins[0] = 50; spins[1] = 50; took[0] = 0; took[1] = 0;
   for (int i = 0; i < THREADS; i++) ck_assert_int_eq(pthread_create(&thread[i], NULL, many_calls, &j), 0);
   for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
@@ -253,7 +253,7 @@ START_TEST(one_call) {
   ck_assert(ldg_ahead_why_not(&far) == NULL);
   ck_assert(ldg_ahead_why_not(&longest) != NULL);
   j.nest = far; took[0] = 0; took[1] = 0;
-  ldg_ahead_prepare(&j, &plain, asking_kernel);
+  ldg_ahead_prepare(&j, &plain, asking_kernel, NULL);
   for (int i = 0; i < 100; i++) j.run(&j, place, place, 0, 1000);
   ck_assert_int_eq(took[1], 100);
   ldg_model_use(NULL);

@@ -44,7 +44,7 @@ START_TEST(lines_that_are_written) {
       const char *why = ldg_ahead_why_not(&j.nest), *expected = asked_for[i].why_not[w];
       ck_assert_msg(why == expected || (why && expected && !strcmp(why, expected)), "nest %d: %s", (int)i, why ? why : "asked for");
       if (why) continue;
-      ldg_ahead_prepare(&j, &plain, nothing);
+      ldg_ahead_prepare(&j, &plain, nothing, NULL);
       ck_assert_int_eq(LDG_ASKED(&j)->ahead, asked_for[i].ahead[w]);
       ck_assert_int_eq(LDG_ASKED(&j)->writes, asked_for[i].writes[w]);
     }

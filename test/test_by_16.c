@@ -96,6 +96,41 @@ START_TEST(ways_of_rows) {
 }
 END_TEST
 
+/* Blocks of 20 to 270 bytes, packed, unpacked or both, in one loop to three, few and many. */
+static ldg_nest blocks_of(int kind, rng *r) {
+  const int64_t block = rng_in(r, 20, 270), apart = block + rng_in(r, 0, 99), n = rng_in(r, 1, 150);
+  ldg_nest x = { .block = block, .nd = 1, .once = rng_in(r, 0, 9) == 0, .dim = { { n, kind % 3 == 1 ? block : apart, kind % 3 == 0 ? block : -apart } } };
+  if (kind < 6) return x;
+  x.nd = 2, x.dim[0].n = rng_in(r, 1, 9), x.dim[1] = (ldg_dim){ rng_in(r, 1, 12), 4000, 4100 };
+  if (kind < 9) return x;
+  x.nd = 3, x.dim[2] = (ldg_dim){ 2, 50000, 51000 };
+  return x;
+}
+START_TEST(blocks_that_lie_anywhere) {
+  rng r = rng_of(62);
+  const arena a = arena_of(&r);
+  int able = 0;
+  for (int i = 0; i < 600; i++) {
+    const ldg_nest n = blocks_of(i % 12, &r);
+    const int64_t lines = (n.block + 63) / 64 * n.dim[0].n * (n.nd > 1 ? n.dim[1].n : 1) * (n.nd > 2 ? 2 : 1);
+    ldg_job narrow, block;
+    use(i % 5 != 4, 1 << 20);
+    const bool is = plan(&narrow, &n, "narrow"), may = wide() && i % 5 != 4 && n.block >= 32 && n.block <= 256 && !n.once;
+    ck_assert(may ? is || lines < 90 : !is); /* a few more than 64, by iterations of the outermost loop */
+    if (is) ck_assert_int_ge(lines, 32);
+    ck_assert(plan(&block, &n, "block"));
+    const int ways = ldg_cpu_ticks() ? ways_of(&block) : 0;
+    bool found = false;
+    for (int k = 0; k < ways; k++) found |= is && ldg_trial_way(&block, k) == narrow.run, check_run(&block, ldg_trial_way(&block, k), &a, ROOM / 2, &r);
+    if (ways) ck_assert_int_eq(found, is);
+    if (is) check_run(&narrow, narrow.run, &a, ROOM / 2, &r), able++;
+  }
+  if (wide()) ck_assert_int_gt(able, 100);
+  ldg_model_use(NULL);
+  arena_free(&a);
+}
+END_TEST
+
 /* What no trial finds out: more than the first cache holds. */
 START_TEST(rows_of_one_call) {
   ldg_run *near[2][2];
@@ -184,4 +219,4 @@ START_TEST(words_that_fill_a_register) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("by_16", argc, argv, ways_of_rows, rows_of_one_call, dense_runs, full_windows, words_that_fill_a_register); }
+int main(int argc, char **argv) { return CHECK_MAIN("by_16", argc, argv, ways_of_rows, blocks_that_lie_anywhere, rows_of_one_call, dense_runs, full_windows, words_that_fill_a_register); }

@@ -95,12 +95,10 @@ static bool is_likely(const ldg_nest *n) {
   return 2 * LINE * lines > cached && ldg_cost_footprint(n) > cached;
 }
 
-static bool are_untimed(const ldg_nest *n) { return blocks_of(n, n->nd) < ldg_trial_least(n) / ldg_min(LINE * lines_of(n), ldg_trial_least(n)); }
-
 /* What the first cache holds may come from anywhere, too, but is over before much was asked for; and compiled kernels are good at it. Where
  * lines that are written take that long, they are worth the while nevertheless. */
 static bool are_few(const ldg_nest *n) {
-  if (are_untimed(n)) return true;
+  if (!ldg_trial_times(n)) return true;
   if (ldg_model_count(LDG_MODEL_WRITTEN) && side_of(n) == LDG_MODEL_WRITE) return false;
   return bytes_of_lines(n) <= 2 * ldg_model_footprint(LDG_MODEL_L1);
 }
@@ -118,7 +116,7 @@ static const char *blocks_why_not(const ldg_nest *n) {
 /* Blocks that are read before they are moved gain much where they come from memory, however few lines they have; and of those that are not,
  * lines that meet. */
 bool ldg_ahead_may_gain(const ldg_nest *n) {
-  return ldg_model_count(LDG_MODEL_AHEAD) && ldg_model_count(LDG_MODEL_TOUCHED) && !n->at && n->block <= TOUCHED_MAX && !are_untimed(n) && !blocks_why_not(n);
+  return ldg_model_count(LDG_MODEL_AHEAD) && ldg_model_count(LDG_MODEL_TOUCHED) && !n->at && n->block <= TOUCHED_MAX && ldg_trial_times(n) && !blocks_why_not(n);
 }
 
 const char *ldg_ahead_why_not(const ldg_nest *n) {
@@ -161,8 +159,11 @@ void ldg_ahead_settle(ldg_job *j) {
 }
 
 _Static_assert(sizeof(ldg_long) <= LDG_ASKED_AT && LDG_ASKED_AT + sizeof(ldg_asked) <= LDG_TRIAL_OWN, "a trial leaves it room");
-void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking) {
+void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking, ldg_run *narrow) {
   memcpy(j->own, plain->own, sizeof(ldg_long)), ldg_ahead_settle(j);
-  ldg_run *const ways[] = { plain->run, asking, ldg_swept_way(j, plain->run) };
-  ldg_trial_prepare(j, ways, ways[2] ? 3 : 2, is_likely(&j->nest), ldg_trial_lines(&j->nest));
+  ldg_run *ways[LDG_TRIAL_WAYS] = { plain->run, asking }, *swept = ldg_swept_way(j, plain->run);
+  int n = 2;
+  if (narrow) ways[n++] = narrow;
+  if (swept) ways[n++] = swept;
+  ldg_trial_prepare(j, ways, n, is_likely(&j->nest), ldg_trial_lines(&j->nest));
 }

@@ -11,7 +11,7 @@ double ldg_ahead_share(const ldg_nest *n); /* of what the plain kernel takes */
 bool ldg_ahead_may_gain(const ldg_nest *n);
 /* Writes what kernels that ask go by (kernels.h). */
 void ldg_ahead_settle(ldg_job *j);
-/* `plain` is prepared for the same nest without that; `asking` is the kernel that asks. */
-void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking);
+/* `plain` is prepared for the same nest without that; `asking` is the kernel that asks; `narrow`, which may be NULL, one more way. */
+void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking, ldg_run *narrow);
 
 #endif

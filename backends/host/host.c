@@ -19,12 +19,13 @@ static const int transpose_width[] = { LDG_TRANSPOSE_WIDTHS };
 
 /* ---- the level, found once ---- */
 
+static const ldg_kernels *const built[] = { LDG_LEVELS }; /* best first */
+enum { LEVELS = sizeof built / sizeof built[0] };
+
 static const ldg_kernels *find_kernels(void) {
-  static const ldg_kernels *const built[] = { LDG_LEVELS }; /* best first */
-  const int n = sizeof built / sizeof built[0];
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < LEVELS; i++)
     if (ldg_cpu_has(built[i]->isa)) return built[i];
-  return built[n - 1];
+  return built[LEVELS - 1];
 }
 
 const ldg_kernels *ldg_host_kernels(void) {
@@ -106,10 +107,12 @@ static bool in_lanes(const ldg_nest *n, int row) {
   const bool fills = n->dim[0].n >= REGISTER / n->block || (n->any && n->nd == 1);
   return fills && ldg_model_count(LDG_MODEL_LANES) != 0;
 }
+static ldg_run *strided_kernel(const ldg_kernels *k, const ldg_nest *n, int row, int to_dense) {
+  const int density = n->dim[0].dst == n->block ? to_dense : n->dim[0].src == n->block ? LDG_DENSE_SRC : LDG_ANY;
+  return k->block[row].strided[ldg_min(n->nd, 3) - 1][density];
+}
 static ldg_run *block_kernel(const ldg_nest *n, int row) {
-  const bool to = n->dim[0].dst == n->block, from = n->dim[0].src == n->block;
-  const int density = to ? in_lanes(n, row) ? LDG_IN_LANES : LDG_DENSE_DST : from ? LDG_DENSE_SRC : LDG_ANY;
-  return ldg_host_kernels()->block[row].strided[ldg_min(n->nd, 3) - 1][density];
+  return strided_kernel(ldg_host_kernels(), n, row, in_lanes(n, row) ? LDG_IN_LANES : LDG_DENSE_DST);
 }
 
 /* A dim that is dense on one side and strided on the other, and the mirrored one: the makings of a transpose. */
@@ -288,12 +291,27 @@ static ldg_run *asking_too(ldg_job *j) {
   return asking_kernel(&j->nest);
 }
 static ldg_run *late_if_many(const ldg_nest *n) { return are_many(n) ? late_kernel(n) : NULL; }
-/* And blocks of which lines are many: one by one, with late addresses, asked for, or swept first. */
+/* Blocks that come from memory, or go there, and lie anywhere: of moves by 16 bytes fewer cross lines than of those by wider registers. A lower level has the kernels. */
+enum { WIDER = 32 }; /* bytes: shorter ones go by 16 anyway */
+static const char *narrow_why_not(const ldg_nest *n) {
+  if (n->at) return "the blocks are listed";
+  if (n->block < WIDER || block_row(n->block) >= ROW_AS_IS) return "blocks of less than 32 bytes, or more than 256";
+  if (!loads_16()) return "registers have 16 bytes, or this machine does not mind";
+  return n->once || !ldg_trial_times(n) ? "calls are few, or lines, so nobody finds out whether that is faster" : NULL;
+}
+static ldg_run *narrow_kernel(const ldg_nest *n) {
+  int i = 0;
+  while (i < LEVELS - 1 && built[i]->register_bytes > 16) i++;
+  return strided_kernel(built[i], n, block_row(n->block), LDG_DENSE_DST);
+}
+static ldg_run *narrow_too(const ldg_nest *n) { return narrow_why_not(n) ? NULL : narrow_kernel(n); }
+/* And blocks of which lines are many: one by one, with late addresses, asked for, by 16 bytes, or swept first. */
 static void try_others(ldg_job *j) {
-  ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *late = late_if_many(&j->nest), *asking = asking_too(j), *swept = ldg_swept_way(j, j->run);
+  ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *late = late_if_many(&j->nest), *asking = asking_too(j), *narrow = narrow_too(&j->nest), *swept = ldg_swept_way(j, j->run);
   int n = 1;
   if (late) ways[n++] = late;
   if (asking) ways[n++] = asking;
+  if (narrow) ways[n++] = narrow;
   if (swept) ways[n++] = swept;
   ldg_trial_prepare(j, ways, n, 0, ldg_trial_lines(&j->nest));
 }
@@ -332,7 +350,7 @@ static void swept_prepare(ldg_job *j) {
 static void ahead_prepare(ldg_job *j) {
   ldg_job plain = *j;
   (j->nest.at ? list_plainly : block_plainly)(&plain);
-  ldg_ahead_prepare(j, &plain, asking_kernel(&j->nest));
+  ldg_ahead_prepare(j, &plain, asking_kernel(&j->nest), narrow_too(&j->nest));
 }
 
 static void paced_prepare(ldg_job *j) {
@@ -479,6 +497,8 @@ static void window_prepare(ldg_job *j) {
   memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run, w->few = few_of(&j->nest, w);
 }
 
+static void narrow_prepare(ldg_job *j) { j->run = narrow_kernel(&j->nest); }
+
 static const ldg_strategy table[] = {
   { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare, NULL, NULL },
   { "transpose", "tiles of a cache line, transposed in registers", transpose_why_not, transpose_cost, transpose_prepare, NULL, transpose_part },
@@ -486,6 +506,7 @@ static const ldg_strategy table[] = {
   { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches, or are written to a page each", ldg_paced_why_not, plain_cost, paced_prepare, ldg_paced_share, NULL },
   { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, plain_cost, ahead_prepare, ldg_ahead_share, NULL },
   { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches; blocks under masks ask for their lines", late_why_not, plain_cost, late_prepare, late_share, NULL },
+  { "narrow", "block, by 16 bytes at a time where registers are wider, so that fewer moves cross lines: for blocks that lie anywhere and come from memory, as a way of a trial", narrow_why_not, plain_cost, narrow_prepare, late_share, NULL },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL, NULL },
   { "swept", "the same, its lines read from end to end first: where blocks share them and come from memory, as a way of a trial", ldg_swept_why_not, plain_cost, swept_prepare, late_share, NULL },
   { "fields", "item by item, in words of up to 16 bytes at places that stay in registers", ldg_fields_why_not, ldg_fields_cost, fields_prepare, NULL, NULL },
@@ -501,11 +522,11 @@ static const ldg_strategy table[] = {
 static const unsigned char op_row[LADING_OP_MAX][LADING_ELEM_MAX] = { LDG_OP_TABLE }; /* counts from 1; 0: not defined */
 
 static const ldg_ops *find_ops(void) {
-  static const ldg_ops *const built[] = { LDG_OP_LEVELS }; /* best first */
-  const int n = sizeof built / sizeof built[0];
+  static const ldg_ops *const made[] = { LDG_OP_LEVELS }; /* best first */
+  const int n = sizeof made / sizeof made[0];
   for (int i = 0; i < n; i++)
-    if (ldg_cpu_has(built[i]->isa)) return built[i];
-  return built[n - 1];
+    if (ldg_cpu_has(made[i]->isa)) return made[i];
+  return made[n - 1];
 }
 
 static const ldg_op *host_op(lading_op op, lading_elem e) {

@@ -34,7 +34,12 @@ int64_t ldg_trial_lines(const ldg_nest *n) {
   return bytes;
 }
 
-int64_t ldg_trial_least(const ldg_nest *n) { return !n->at && n->block > NARROW && n->block <= WIDE ? LDG_TRIAL_LEAST / 2 : LDG_TRIAL_LEAST; }
+/* Iterations of so many bytes each. */
+static int64_t few_of(const ldg_nest *n, int64_t bytes) {
+  const int64_t least = !n->at && n->block > NARROW && n->block <= WIDE ? LDG_TRIAL_LEAST / 2 : LDG_TRIAL_LEAST;
+  return least / ldg_min(ldg_max(bytes, 1), least);
+}
+bool ldg_trial_times(const ldg_nest *n) { return n->dim[n->nd - 1].n >= few_of(n, ldg_trial_lines(n)); }
 
 void ldg_trial_prepare(ldg_job *j, ldg_run *const *list, int n, int likely, int64_t bytes) {
   ways *a = ways_of(j);
@@ -42,6 +47,6 @@ void ldg_trial_prepare(ldg_job *j, ldg_run *const *list, int n, int likely, int6
   if (n < 2 || j->nest.once || !ldg_cpu_ticks()) return;
   memcpy(a->run, list, (size_t)n * sizeof *list);
   ldg_trial_init(&a->trial, bytes, n, likely);
-  a->trial.few = ldg_trial_least(&j->nest) / ldg_min(ldg_max(1, bytes), ldg_trial_least(&j->nest));
+  a->trial.few = few_of(&j->nest, bytes);
   j->run = run;
 }

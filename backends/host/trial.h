@@ -12,9 +12,9 @@
 void ldg_trial_prepare(ldg_job *j, ldg_run *const *ways, int n, int likely, int64_t bytes);
 /* The k-th of them; of a job without any, what job->own had there, which those who ask had better have cleared. */
 ldg_run *ldg_trial_way(const ldg_job *j, int k);
-/* Of those bytes: calls of fewer are not timed. Wide strided blocks, each of which takes longer, can have half as many (102 of 40 bytes: a trial takes 2 ns of 95; Zen 4). */
-int64_t ldg_trial_least(const ldg_nest *n);
 /* Of the lines of an iteration of the outermost dim, of blocks that have lines of their own; so many that it cannot matter where there are more than can be counted. */
 int64_t ldg_trial_lines(const ldg_nest *n);
+/* Whether calls of all of it are timed. Wide strided blocks, each of which takes longer, are from half as many lines on (102 of 40 bytes: a trial takes 2 ns of 95; Zen 4). */
+bool ldg_trial_times(const ldg_nest *n);
 
 #endif
