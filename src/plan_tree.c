@@ -61,6 +61,20 @@ INLINE int loop(const ldg_job *j, int dir, const char *src, char *dst, int64_t i
 }
 TWO_WAYS(loop)
 
+/* The same of a join, whose children are often few and short: no more differs from child to child than what is called (4, 9 times 40 and 36 bytes: 18 ns, so 17; Zen 4). */
+INLINE int join(const ldg_job *j, int dir, const char *src, char *dst, int64_t i0, int64_t n) {
+  const ldg_step *s = j->aux;
+  ldg_step *const *kids = s->kids;
+  const int64_t *at = s->rep->at, *sum = s->rep->psum;
+  for (int64_t i = i0; i < i0 + n; i++) {
+    const ldg_job *job = kids[i] ? &kids[i]->job[dir] : ldg_plan_bytes;
+    const char *from = ldg_at(src, dir == LDG_PACK ? at[i] : sum[i]);
+    job->run(job, from, ldg_at(dst, dir == LDG_PACK ? sum[i] : at[i]), 0, kids[i] ? kids[i]->n : sum[i + 1] - sum[i]);
+  }
+  return LADING_OK;
+}
+TWO_WAYS(join)
+
 static const char *loop_why_not(const ldg_step *s, int dir) {
   (void)dir;
   if (s->thin) return "too many nodes for steps of their own";
@@ -85,7 +99,7 @@ static double loop_cost(const ldg_step *s, int dir) {
 }
 static int loop_prepare(ldg_step *s, int dir, const char *force) {
   (void)force;
-  s->job[dir].aux = s, s->job[dir].run = loop_run[dir];
+  s->job[dir].aux = s, s->job[dir].run = (s->kids ? join_run : loop_run)[dir];
   return LADING_OK;
 }
 

@@ -201,6 +201,7 @@ class Suite:
         self.lines.append(f"{name} | {count} | {hand} | {kind}" + (f" | {text}" if text else ""))
 
     def write(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{self.name}.suite").write_text("\n".join(self.lines) + "\n")
         print(f"{self.name}: {len(self.names)} problems")
 

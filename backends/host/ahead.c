@@ -165,5 +165,5 @@ void ldg_ahead_prepare(ldg_job *j, const ldg_job *plain, ldg_run *asking, ldg_ru
   int n = 2;
   if (narrow) ways[n++] = narrow;
   if (swept) ways[n++] = swept;
-  ldg_trial_prepare(j, ways, n, is_likely(&j->nest), ldg_trial_lines(&j->nest));
+  ldg_trial_prepare(j, ways, n, is_likely(&j->nest), ldg_trial_lines(&j->nest)), ldg_trial_sooner(j);
 }

@@ -313,7 +313,7 @@ static void try_others(ldg_job *j) {
   if (asking) ways[n++] = asking;
   if (narrow) ways[n++] = narrow;
   if (swept) ways[n++] = swept;
-  ldg_trial_prepare(j, ways, n, 0, ldg_trial_lines(&j->nest));
+  ldg_trial_prepare(j, ways, n, 0, ldg_trial_lines(&j->nest)), ldg_trial_sooner(j);
 }
 static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
   prepare_blocks(j, kernel);

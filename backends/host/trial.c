@@ -34,19 +34,18 @@ int64_t ldg_trial_lines(const ldg_nest *n) {
   return bytes;
 }
 
-/* Iterations of so many bytes each. */
-static int64_t few_of(const ldg_nest *n, int64_t bytes) {
-  const int64_t least = !n->at && n->block > NARROW && n->block <= WIDE ? LDG_TRIAL_LEAST / 2 : LDG_TRIAL_LEAST;
-  return least / ldg_min(ldg_max(bytes, 1), least);
-}
-bool ldg_trial_times(const ldg_nest *n) { return n->dim[n->nd - 1].n >= few_of(n, ldg_trial_lines(n)); }
-
 void ldg_trial_prepare(ldg_job *j, ldg_run *const *list, int n, int likely, int64_t bytes) {
   ways *a = ways_of(j);
   j->run = list[likely];
   if (n < 2 || j->nest.once || !ldg_cpu_ticks()) return;
   memcpy(a->run, list, (size_t)n * sizeof *list);
   ldg_trial_init(&a->trial, bytes, n, likely);
-  a->trial.few = few_of(&j->nest, bytes);
   j->run = run;
+}
+
+static int64_t least_of(const ldg_nest *n) { return !n->at && n->block > NARROW && n->block <= WIDE ? LDG_TRIAL_LEAST / 2 : LDG_TRIAL_LEAST; }
+static int64_t few_of(const ldg_nest *n) { return least_of(n) / ldg_min(ldg_max(ldg_trial_lines(n), 1), least_of(n)); }
+bool ldg_trial_times(const ldg_nest *n) { return n->dim[n->nd - 1].n >= few_of(n); }
+void ldg_trial_sooner(ldg_job *j) {
+  if (j->run == run) ways_of(j)->trial.few = few_of(&j->nest);
 }

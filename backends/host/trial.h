@@ -14,7 +14,10 @@ void ldg_trial_prepare(ldg_job *j, ldg_run *const *ways, int n, int likely, int6
 ldg_run *ldg_trial_way(const ldg_job *j, int k);
 /* Of the lines of an iteration of the outermost dim, of blocks that have lines of their own; so many that it cannot matter where there are more than can be counted. */
 int64_t ldg_trial_lines(const ldg_nest *n);
-/* Whether calls of all of it are timed. Wide strided blocks, each of which takes longer, are from half as many lines on (102 of 40 bytes: a trial takes 2 ns of 95; Zen 4). */
+/* Then wide strided blocks, each of which takes longer, are timed from half as many lines on (102 of 40 bytes: a trial takes 2 ns of 95; Zen 4). Not where it is known which way is best for few of
+ * them, as for lines that meet (47 blocks of 73 bytes, 4 KiB apart, unpacked 152 ns, so 201). Bytes of an iteration have to be ldg_trial_lines. */
+void ldg_trial_sooner(ldg_job *j);
+/* Whether calls of all of it are timed so. */
 bool ldg_trial_times(const ldg_nest *n);
 
 #endif
