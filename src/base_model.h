@@ -54,7 +54,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_SHUFFLE_FAR, /* ns for a window of 64 bytes whose lines come from the second-level cache: some machines move and shuffle at once */
   LDG_MODEL_MASKED,   /* windows ahead to ask for lines that are stored under masks, where nobody foresees those and masks cost; 0: they do not */
   LDG_MODEL_JOINED,   /* 1: blocks of 12 bytes, and of 24 to 248 that are whole words and no whole registers of 32, are best put together where the destination is dense; else 0 */
-  LDG_MODEL_TOUCHED,  /* 1: what comes from memory is best read in some places before it is moved (strided blocks, close lists) or loaded by 16 bytes (runs, rows, full windows), and tiles ask for the next ones; else 0 */
+  LDG_MODEL_TOUCHED,  /* 1: what comes from memory is best read in some places before it is moved (strided blocks, close lists) or loaded by 16 bytes (blocks, runs, rows, full windows), and tiles ask for the next ones; else 0 */
   LDG_MODEL_PACE,     /* stores to a near line between two blocks, of 17 to 64 bytes, of a column of one set, of few lines, that is read from the second-level cache; what follows from that for others, also for some of four sets, and goes before what LDG_MODEL_STORES says, is in paced.c; 0: not known */
   LDG_MODEL_REDUCED,  /* ns for up to four elements of 8 bytes of a row that are reduced at once, in the first-level cache; one or two take two thirds of it, three one and a half */
   LDG_MODEL_NAMES

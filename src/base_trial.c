@@ -13,7 +13,7 @@ enum {
   PATIENCE = 16,      /* calls of others that wait for a second call of one trial */
   OFTEN = 4, SELDOM = 32, /* of calls that are timed then, one goes a way that seems slower */
   MARGIN = 32,        /* of the time of way 0, what another one has to gain */
-  WAITED = 4,         /* times the pace of another call of the row: such a call does not count */
+  WAITED = 4,         /* times the pace of two other calls of its row: such a call does not count */
   PACE_BITS = 16,     /* of a pace behind the point */
   COARSE = 64         /* ticks: shorter calls are all alike (of 10 ns, a virtual Zen 5's clock goes on by 26, others by one of 40) */
 };
@@ -34,27 +34,30 @@ static void settle(ldg_verdict *v, int way, uint64_t now) {
   atomic_store_explicit(&v->pace[way], was ? was + more - less : now, memory_order_relaxed);
 }
 
-static void begin_row(ldg_verdict *v) {
-  atomic_store_explicit(&v->least, 0, memory_order_relaxed), atomic_store_explicit(&v->greatest, 0, memory_order_relaxed);
-  atomic_store_explicit(&v->sum, 0, memory_order_relaxed), atomic_store_explicit(&v->counted, 0, memory_order_relaxed);
+typedef struct paces { uint64_t least, second, greatest, sum; unsigned counted; } paces; /* second: the least but one */
+static paces row_read(const ldg_verdict *v) {
+  return (paces){ atomic_load_explicit(&v->least, memory_order_relaxed), atomic_load_explicit(&v->second, memory_order_relaxed), atomic_load_explicit(&v->greatest, memory_order_relaxed),
+                atomic_load_explicit(&v->sum, memory_order_relaxed), atomic_load_explicit(&v->counted, memory_order_relaxed) };
 }
-/* What takes several times as long as others of its row was interrupted, or waited for new pages, as first calls often do, some of one way and none of the other (162 blocks of 40 bytes: three of 65 took
- * a hundred times as long, two of them of one row of 16). */
+static void row_write(ldg_verdict *v, paces r) {
+  atomic_store_explicit(&v->least, r.least, memory_order_relaxed), atomic_store_explicit(&v->second, r.second, memory_order_relaxed), atomic_store_explicit(&v->greatest, r.greatest, memory_order_relaxed);
+  atomic_store_explicit(&v->sum, r.sum, memory_order_relaxed), atomic_store_explicit(&v->counted, (unsigned short)r.counted, memory_order_relaxed);
+}
+static void begin_row(ldg_verdict *v) { row_write(v, (paces){ INT64_MAX, INT64_MAX, 0, 0, 0 }); }
+
+/* What takes several times as long as two others of its row was interrupted, or waited for new pages, as first calls often do, some of one way and none of the other (162 blocks of 40 bytes: three of 65 took
+ * a hundred times as long, two of them of one row of 16). One other alone may be the one after such a call. */
 static void add_to_row(ldg_verdict *v, uint64_t now) {
-  const uint64_t least = atomic_load_explicit(&v->least, memory_order_relaxed), greatest = atomic_load_explicit(&v->greatest, memory_order_relaxed);
-  const bool first = !least || now < least / WAITED; /* that did not */
-  if (!first && now / WAITED > least) return;
-  if (first) begin_row(v);
-  if (first || now < least) atomic_store_explicit(&v->least, now, memory_order_relaxed);
-  if (first || now > greatest) atomic_store_explicit(&v->greatest, now, memory_order_relaxed);
-  atomic_fetch_add_explicit(&v->sum, now, memory_order_relaxed), atomic_fetch_add_explicit(&v->counted, 1, memory_order_relaxed);
+  paces r = row_read(v);
+  if (now / WAITED > r.second) return;
+  const uint64_t second = ldg_max(r.least, ldg_min(r.second, now));
+  if (second < r.second / WAITED) r = (paces){ .least = r.least, .greatest = r.least, .sum = r.least, .counted = 1 }; /* all before but the least waited */
+  row_write(v, (paces){ ldg_min(r.least, now), second, ldg_max(r.greatest, now), r.sum + now, r.counted + 1 });
 }
 static void end_row(ldg_verdict *v, int way) {
-  const uint64_t least = atomic_load_explicit(&v->least, memory_order_relaxed), greatest = atomic_load_explicit(&v->greatest, memory_order_relaxed);
-  const uint64_t sum = atomic_load_explicit(&v->sum, memory_order_relaxed);
-  const unsigned counted = atomic_load_explicit(&v->counted, memory_order_relaxed);
-  const bool many = counted > 2 && sum > least + greatest; /* threads may have mixed rows */
-  atomic_store_explicit(&v->pace[way], many ? (sum - least - greatest) / (counted - 2) : least, memory_order_relaxed);
+  const paces r = row_read(v);
+  const bool many = r.counted > 2 && r.sum > r.least + r.greatest; /* threads may have mixed rows */
+  atomic_store_explicit(&v->pace[way], many ? (r.sum - r.least - r.greatest) / (r.counted - 2) : r.counted ? r.least : 0, memory_order_relaxed);
 }
 
 /* Is this way worth leaving that one? Another one than way 0 has to be faster by a thirty-second part: of two that take as long as each other one stays, the
@@ -160,7 +163,7 @@ static void end_proof(const ldg_trial *t, ldg_verdict *v, int way) {
   const bool good = fastest(t, v, which) == way;
   const unsigned char doubts = atomic_load_explicit(&v->doubts[way], memory_order_relaxed);
   atomic_store_explicit(&v->doubts[way], good ? 0 : (unsigned char)ldg_min(doubts + 1, DOUBTS), memory_order_relaxed);
-  if (good) atomic_store_explicit(&v->which, way, memory_order_relaxed);
+  if (good) atomic_store_explicit(&v->which, (unsigned char)way, memory_order_relaxed);
 }
 static void prove(ldg_verdict *v, const ldg_lap *lap, uint64_t now) {
   const unsigned left = lap->proof % 256;
@@ -175,7 +178,7 @@ static void begin(ldg_verdict *v, const ldg_lap *lap, uint64_t now) {
   if (at == 0) begin_row(v);
   if (now && lap->call > 0 && at >= skipped_of(lap->trial, v)) add_to_row(v, now);
   if (lap->call > 0 && (at == row - 1 || is_last)) end_row(v, lap->which);
-  if (is_last) atomic_store_explicit(&v->which, fastest(lap->trial, v, lap->trial->likely), memory_order_relaxed);
+  if (is_last) atomic_store_explicit(&v->which, (unsigned char)fastest(lap->trial, v, lap->trial->likely), memory_order_relaxed);
 }
 
 int ldg_trial_start(const ldg_trial *t, int64_t n, ldg_lap *lap) {
@@ -228,12 +231,12 @@ void ldg_trial_never(ldg_trial *t) { t->few = INT64_MAX; }
 
 static int64_t iterations(int64_t bytes, int64_t each) { return (bytes - 1) / each + 1; }
 
-void ldg_trial_init(ldg_trial *t, int64_t bytes, int ways, int likely) {
+void ldg_trial_init(ldg_trial *t, int64_t bytes, int64_t least, int ways, int likely) {
   const int64_t each = ldg_max(1, bytes), far = ldg_max(ldg_model_count(LDG_MODEL_STREAM), 8 * MANY);
-  *t = (ldg_trial){ .few = LDG_TRIAL_LEAST / ldg_min(each, LDG_TRIAL_LEAST), .edge = { iterations(MANY, each), iterations(8 * MANY, each), iterations(far, each) }, .bytes = each };
+  *t = (ldg_trial){ .few = ldg_trial_few(bytes, least), .edge = { iterations(MANY, each), iterations(8 * MANY, each), iterations(far, each) }, .bytes = each };
   t->ways = ways, t->likely = likely;
   for (int i = 0; i < LDG_TRIAL_KINDS; i++) {
-    atomic_init(&t->of[i].which, likely), atomic_init(&t->of[i].waits, false), atomic_init(&t->of[i].timed, 0);
+    atomic_init(&t->of[i].which, (unsigned char)likely), atomic_init(&t->of[i].waits, false), atomic_init(&t->of[i].timed, 0);
     atomic_init(&t->of[i].proof, 0), begin_row(&t->of[i]);
     for (int k = 0; k < LDG_TRIAL_WAYS; k++) atomic_init(&t->of[i].pace[k], 0), atomic_init(&t->of[i].doubts[k], 0);
   }

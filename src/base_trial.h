@@ -5,18 +5,18 @@
 
 #include "base.h"
 
-#define LDG_TRIAL_LEAST (128 * 64) /* bytes: calls of fewer are not timed, but of an iteration that has half as many */
+#define LDG_TRIAL_LEAST (128 * 64) /* bytes: calls of fewer are mostly not timed (of iterations of more than half as many one is enough) */
 #define LDG_TRIAL_KINDS 4          /* of calls: of less than 64 KiB, of less than 512 KiB, of less than may go past the caches, of more */
 #define LDG_TRIAL_WAYS 5           /* at most */
 
 /* What is known of the ways for calls of one kind. All of it is racy: what is lost was only timed in vain. */
 typedef struct ldg_verdict {
-  _Atomic int which;        /* the fastest; of the first calls, the likely one */
-  _Atomic unsigned proof;   /* calls that are left of those by which another way proves that it is faster, and that way; 0: none does */
+  _Atomic unsigned char which; /* the fastest; of the first calls, the likely one */
   _Atomic bool waits;       /* a slower one ran untimed: the next turn is timed */
+  _Atomic unsigned short counted; /* paces of the row of calls that go one way */
+  _Atomic unsigned proof;   /* calls that are left of those by which another way proves that it is faster, and that way; 0: none does */
   _Atomic unsigned timed;   /* calls */
-  _Atomic uint64_t least, greatest, sum; /* paces of the row of calls that go one way */
-  _Atomic unsigned counted; /* so many */
+  _Atomic uint64_t least, second, greatest, sum; /* of those paces */
   _Atomic uint64_t pace[LDG_TRIAL_WAYS]; /* 1/65536 ticks for an iteration, which may be a byte; 0: not known */
   _Atomic unsigned char doubts[LDG_TRIAL_WAYS]; /* proofs that failed since the last good one */
 } ldg_verdict;
@@ -30,9 +30,11 @@ typedef struct ldg_trial {
   ldg_verdict of[LDG_TRIAL_KINDS];
 } ldg_trial;
 
-/* Of iterations that take as long as so many bytes, each line of which counts whole; of 2 to LDG_TRIAL_WAYS ways. Without a clock the likely way
- * stays. */
-void ldg_trial_init(ldg_trial *t, int64_t bytes, int ways, int likely);
+/* Of iterations that take as long as so many bytes, each line of which counts whole; calls of less than `least` of those are not timed; of 2 to LDG_TRIAL_WAYS ways. Without a clock
+ * the likely way stays. */
+void ldg_trial_init(ldg_trial *t, int64_t bytes, int64_t least, int ways, int likely);
+/* So many iterations are timed then. */
+static inline int64_t ldg_trial_few(int64_t bytes, int64_t least) { return least / ldg_min(ldg_max(bytes, 1), least); }
 /* No call is timed. */
 void ldg_trial_never(ldg_trial *t);
 /* A line for each kind of calls for which way 0, which is called `plain`, seems fastest. */

@@ -185,7 +185,7 @@ static int64_t bytes_each(const ldg_step *s) {
 static const char *make_shape(void *arg, ldg_shape *s, double *gain) {
   hot *h = arg;
   if (!shape_of(h, s)) return "it has too many fields";
-  ldg_trial_init(&h->trial, bytes_each(h->step), 2, 1);
+  ldg_trial_init(&h->trial, bytes_each(h->step), LDG_TRIAL_LEAST, 2, 1);
   if (ldg_jit_forced()) ldg_trial_never(&h->trial);
   h->light = h->loops > 1 ? 0 : h->trial.few;
   *gain = gain_of(h);

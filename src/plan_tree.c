@@ -19,7 +19,7 @@
 typedef struct place { int64_t mem, packed, n; const ldg_step *step; const ldg_rep *rep; } place;
 INLINE place place_of(const ldg_step *s, int64_t i, int64_t i0) {
   const ldg_rep *r = s->rep;
-  const ldg_step *step = s->kids ? s->kids[i] : s->child;
+  const ldg_step *step = s->child;
   const int64_t n = r->cnt ? r->cnt[i] : step ? step->n : 1;
   switch (r->kind) {
   case LDG_REPEAT: return (place){ (i - i0) * s->stride[0], (i - i0) * s->stride[1], n, step, r->child };

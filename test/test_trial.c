@@ -13,7 +13,7 @@ enum { EACH = 64, SHORT = 200, LONG = 20000 }; /* bytes of an iteration, iterati
 /* Trials of a test are in one place, or a thread would wait for one that is no more. */
 static run a, b;
 static void start_some(run *r, cost *c, int ways, int likely) {
-  ldg_trial_init(&r->trial, EACH, ways, likely);
+  ldg_trial_init(&r->trial, EACH, LDG_TRIAL_LEAST, ways, likely);
   if (r->trial.few == INT64_MAX) r->trial.few = SHORT; /* the clock is ours */
   r->cost = c, r->before = likely, memset(r->took, 0, sizeof r->took);
 }
@@ -65,22 +65,45 @@ START_TEST(first_calls) {
 }
 END_TEST
 
-/* Some first calls of a way wait for new pages, or are interrupted: its first one, some in the midst, or all up to one. */
+/* Calls of one way that take another time than the rest of its row: the first ones, all at some distance, or one. */
+typedef struct odd_calls { int way; int64_t first, every, one; } odd_calls;
+static odd_calls odd;
 static int64_t done[LDG_TRIAL_WAYS];
-static int64_t wait_first, wait_every;
-static uint64_t waits_now_and_then(int which, int before, int64_t n) {
+static bool is_odd(int which) {
   const int64_t k = ++done[which];
-  const bool waits = k < 64 && (k <= wait_first || (wait_every && k % wait_every == 0));
-  return (which ? 20 : 30) * (uint64_t)n * (which && waits ? 100 : 1) + (uint64_t)(before & 0);
+  return which == odd.way && (k <= odd.first || (odd.every && k % odd.every == 0) || k == odd.one);
+}
+/* They wait for new pages, or are interrupted, or are those after one that was. */
+static uint64_t waits(int which, int before, int64_t n) { return (void)before, (which ? 20 : 30) * (uint64_t)n * (is_odd(which) ? 100 : 1); }
+static uint64_t hurries(int which, int before, int64_t n) { return (void)before, (which ? 20 : 30) * (uint64_t)n / (is_odd(which) ? 5 : 1); }
+static uint64_t hurries_but_loses(int which, int before, int64_t n) { return (void)before, (which ? 33 : 30) * (uint64_t)n / (is_odd(which) ? 5 : 1); }
+static int found_with(odd_calls which, cost *c, int64_t n) {
+  odd = which;
+  memset(done, 0, sizeof done);
+  start(&a, c, false);
+  others(&a, n == SHORT ? 65 : 9, n);
+  return ldg_trial_best(&a.trial, n);
 }
 START_TEST(calls_that_waited) {
-  static const struct { int64_t first, every; } waits[] = { { 1, 0 }, { 17, 0 }, { 30, 0 }, { 0, 16 }, { 0, 8 }, { 0, 5 }, { 20, 7 } };
-  for (int64_t i = 0; i < COUNT_OF(waits); i++) {
-    memset(done, 0, sizeof done);
-    wait_first = waits[i].first, wait_every = waits[i].every;
-    start(&a, waits_now_and_then, false);
-    others(&a, 65, SHORT);
-    ck_assert_int_eq(ldg_trial_best(&a.trial, SHORT), 1);
+  static const odd_calls some[] = { { 1, 1, 0, 0 }, { 1, 17, 0, 0 }, { 1, 30, 0, 0 }, { 1, 0, 16, 0 }, { 1, 0, 8, 0 }, { 1, 0, 5, 0 }, { 1, 20, 7, 0 }, { 0, 19, 0, 0 }, { 0, 25, 0, 0 }, { 0, 0, 7, 0 } };
+  for (int i = 0; i < COUNT_OF(some); i++) ck_assert_msg(found_with(some[i], waits, SHORT) == 1, "row %d", i);
+  for (int64_t k = 1; k <= 5; k++) ck_assert_int_eq(found_with((odd_calls){ (int)k % 2, 0, 0, k }, waits, LONG), 1);
+  for (int64_t k = 1; k <= 33; k++) ck_assert_int_eq(found_with((odd_calls){ 0, 0, 0, k }, hurries, SHORT), 1); /* one alone tells nothing */
+  for (int64_t k = 1; k <= 5; k++) ck_assert_int_eq(found_with((odd_calls){ 0, 0, 0, k }, hurries, LONG), 1);
+}
+END_TEST
+
+/* So it is when another way proves that it is faster, or that it is not. */
+START_TEST(odd_calls_of_a_proof) {
+  for (int i = 0; i < 2; i++) {
+    const int64_t n = i ? LONG : SHORT;
+    found_with((odd_calls){ 1, 0, 11, 0 }, other_loses, n);
+    a.cost = waits;
+    others(&a, 8000, n);
+    ck_assert_int_gt(others(&a, 1000, n), 900);
+    found_with((odd_calls){ 1, 0, 23, 0 }, hurries_but_loses, n);
+    others(&a, 8000, n);
+    ck_assert_int_lt(others(&a, 1000, n), 150);
   }
 }
 END_TEST
@@ -325,7 +348,7 @@ START_TEST(kinds_of_calls) {
   const int64_t edge[LDG_TRIAL_KINDS - 1] = { 65536, 8 * 65536, ldg_model_count(LDG_MODEL_STREAM) };
   for (int i = 0; i < COUNT_OF(bytes); i++) {
     ldg_trial t;
-    ldg_trial_init(&t, bytes[i], 2, 1);
+    ldg_trial_init(&t, bytes[i], LDG_TRIAL_LEAST, 2, 1);
     for (int k = 0; k < LDG_TRIAL_KINDS - 1; k++) {
       int kinds = k + 1; /* an iteration may be longer than some of them end */
       while (kinds < LDG_TRIAL_KINDS - 1 && iterations(edge[kinds], bytes[i]) == iterations(edge[k], bytes[i])) kinds++;
@@ -359,5 +382,5 @@ START_TEST(explained) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("trial", argc, argv, first_calls, calls_that_waited, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, parts_that_differ, slower_way_is_seldom, coarse_clock, calls_within_calls, several_ways, gains_that_do_not_last, overlapping_proofs, near_ties, proof_that_others_ended, kinds_of_calls, never, explained);
+  return CHECK_MAIN("trial", argc, argv, first_calls, calls_that_waited, odd_calls_of_a_proof, faster_way_is_taken, small_gains_do_not_count, short_and_long_calls, second_call_counts, parts_that_differ, slower_way_is_seldom, coarse_clock, calls_within_calls, several_ways, gains_that_do_not_last, overlapping_proofs, near_ties, proof_that_others_ended, kinds_of_calls, never, explained);
 }

@@ -93,7 +93,7 @@ static void memcpy_prepare(ldg_job *j) {
   const int64_t tried = ldg_max(from_cache, LDG_TRIAL_LEAST);
   if (tried < r->libc && !j->nest.once) {
     r->tried = tried;
-    ldg_trial_prepare(j, (ldg_run *const[]){ ldg_host_kernels()->dense_loop, by_libc }, 2, 0, 1);
+    ldg_trial_prepare(j, (ldg_run *const[]){ ldg_host_kernels()->dense_loop, by_libc }, 2, 0, 1, LDG_TRIAL_LEAST);
     r->trial = j->run;
   }
   j->run = ldg_host_kernels()->dense;
@@ -183,7 +183,7 @@ static void transpose_prepare(ldg_job *j) {
   ldg_run *ways[LDG_TRIAL_WAYS];
   memcpy(ways, ldg_host_kernels()->transpose[transpose_row(width)], (size_t)tiled * sizeof *ways);
   ways[tiled] = block_kernel(&j->nest, block_row(width));
-  ldg_trial_prepare(j, ways, tiled + may_go_by_blocks(&j->nest, p, q), likely, bytes_each(&j->nest)); /* of the far side a few columns have more lines, whole tiles no more */
+  ldg_trial_prepare(j, ways, tiled + may_go_by_blocks(&j->nest, p, q), likely, bytes_each(&j->nest), LDG_TRIAL_LEAST); /* of the far side a few columns have more lines, whole tiles no more */
 }
 
 /* Are all lines that blocks of the destination touch theirs alone, if the first one begins one? */
@@ -277,7 +277,7 @@ static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row), ld
   for (int k = 0; k < n; k++) ways[1 + k] = others[k];
   t->other[LDG_LONG_OTHERS - 1] = late ? late : t->long_.near;
   if (late || j->nest.any || is_far(&t->long_, j->nest.dim[j->nest.nd - 1].n)) ways[++n] = run_last;
-  ldg_trial_prepare(j, ways, n + 1, 0, ldg_trial_lines(&j->nest));
+  ldg_trial_prepare(j, ways, n + 1, 0, ldg_trial_lines(&j->nest), LDG_TRIAL_LEAST);
 }
 static ldg_run *asking_kernel(const ldg_nest *n) {
   const int row = block_row(n->block);
@@ -285,35 +285,37 @@ static ldg_run *asking_kernel(const ldg_nest *n) {
   return n->at ? k->list[n->list == LDG_LIST_DST][LDG_ASKING4] : k->strided[ldg_min(n->nd, 3) - 1][LDG_ASKING];
 }
 /* Behind what else kernels go by. NULL: it could gain nothing. */
-static ldg_run *asking_too(ldg_job *j) {
-  if (!ldg_ahead_may_gain(&j->nest)) return NULL;
+static ldg_run *asking_too(ldg_job *j, int64_t least) {
+  if (!ldg_ahead_may_gain(&j->nest, least)) return NULL;
   ldg_ahead_settle(j);
   return asking_kernel(&j->nest);
 }
 static ldg_run *late_if_many(const ldg_nest *n) { return are_many(n) ? late_kernel(n) : NULL; }
 /* Blocks that come from memory, or go there, and lie anywhere: of moves by 16 bytes fewer cross lines than of those by wider registers. A lower level has the kernels. */
-enum { WIDER = 32 }; /* bytes: shorter ones go by 16 anyway */
-static const char *narrow_why_not(const ldg_nest *n) {
+enum { REGISTER_WIDE = 32 }; /* bytes: shorter blocks go by 16 anyway */
+static const ldg_kernels *kernels_by_16(void) {
+  for (int i = 0; i < LEVELS; i++)
+    if (built[i]->register_bytes == 16) return built[i];
+  return NULL;
+}
+static const char *by_16_why_not(const ldg_nest *n) {
   if (n->at) return "the blocks are listed";
-  if (n->block < WIDER || block_row(n->block) >= ROW_AS_IS) return "blocks of less than 32 bytes, or more than 256";
+  if (n->block < REGISTER_WIDE || block_row(n->block) >= ROW_AS_IS) return "blocks of less than 32 bytes, or more than 256";
   if (!loads_16()) return "registers have 16 bytes, or this machine does not mind";
-  return n->once || !ldg_trial_times(n) ? "calls are few, or lines, so nobody finds out whether that is faster" : NULL;
+  if (!kernels_by_16()) return "no level whose registers have 16 bytes was built";
+  return n->once || !ldg_trial_times(n, ldg_ahead_least(n)) ? "calls are few, or lines, so nobody finds out whether that is faster" : NULL;
 }
-static ldg_run *narrow_kernel(const ldg_nest *n) {
-  int i = 0;
-  while (i < LEVELS - 1 && built[i]->register_bytes > 16) i++;
-  return strided_kernel(built[i], n, block_row(n->block), LDG_DENSE_DST);
-}
-static ldg_run *narrow_too(const ldg_nest *n) { return narrow_why_not(n) ? NULL : narrow_kernel(n); }
+static ldg_run *by_16_kernel(const ldg_nest *n) { return strided_kernel(kernels_by_16(), n, block_row(n->block), LDG_DENSE_DST); }
+static ldg_run *by_16_too(const ldg_nest *n) { return by_16_why_not(n) ? NULL : by_16_kernel(n); }
 /* And blocks of which lines are many: one by one, with late addresses, asked for, by 16 bytes, or swept first. */
 static void try_others(ldg_job *j) {
-  ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *late = late_if_many(&j->nest), *asking = asking_too(j), *narrow = narrow_too(&j->nest), *swept = ldg_swept_way(j, j->run);
+  ldg_run *ways[LDG_TRIAL_WAYS] = { j->run }, *late = late_if_many(&j->nest), *asking = asking_too(j, ldg_ahead_least(&j->nest)), *by_16 = by_16_too(&j->nest), *swept = ldg_swept_way(j, j->run);
   int n = 1;
   if (late) ways[n++] = late;
   if (asking) ways[n++] = asking;
-  if (narrow) ways[n++] = narrow;
+  if (by_16) ways[n++] = by_16;
   if (swept) ways[n++] = swept;
-  ldg_trial_prepare(j, ways, n, 0, ldg_trial_lines(&j->nest)), ldg_trial_sooner(j);
+  ldg_trial_prepare(j, ways, n, 0, ldg_trial_lines(&j->nest), ldg_ahead_least(&j->nest));
 }
 static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) {
   prepare_blocks(j, kernel);
@@ -350,13 +352,13 @@ static void swept_prepare(ldg_job *j) {
 static void ahead_prepare(ldg_job *j) {
   ldg_job plain = *j;
   (j->nest.at ? list_plainly : block_plainly)(&plain);
-  ldg_ahead_prepare(j, &plain, asking_kernel(&j->nest), narrow_too(&j->nest));
+  ldg_ahead_prepare(j, &plain, asking_kernel(&j->nest), by_16_too(&j->nest));
 }
 
 static void paced_prepare(ldg_job *j) {
   const int row = block_row(j->nest.block);
   const ldg_block_kernels *k = &ldg_host_kernels()->block[row];
-  ldg_paced_prepare(j, &(ldg_paced_ways){ k->groups, k->apart, block_kernel(&j->nest, row), late_if_many(&j->nest), asking_too(j) });
+  ldg_paced_prepare(j, &(ldg_paced_ways){ k->groups, k->apart, block_kernel(&j->nest, row), late_if_many(&j->nest), asking_too(j, LDG_TRIAL_LEAST) });
 }
 
 static const char *varlist_why_not(const ldg_nest *n) {
@@ -388,7 +390,7 @@ static void varlist_prepare(ldg_job *j) {
   varlist_plainly(j);
   const int64_t longest = ((const ldg_long *)(const void *)j->own)->each;
   const bool may_gain = late_asks(&j->nest, longest) || (longest > LDG_VAR_SHORT && varlist_is_much(&j->nest));
-  ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest));
+  ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest), LDG_TRIAL_LEAST);
 }
 
 /* Of kernels that move block by block. */
@@ -497,7 +499,7 @@ static void window_prepare(ldg_job *j) {
   memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run, w->few = few_of(&j->nest, w);
 }
 
-static void narrow_prepare(ldg_job *j) { j->run = narrow_kernel(&j->nest); }
+static void by_16_prepare(ldg_job *j) { j->run = by_16_kernel(&j->nest); }
 
 static const ldg_strategy table[] = {
   { "memcpy", "one memcpy: dense on both sides", memcpy_why_not, ldg_cost_memcpy, memcpy_prepare, NULL, NULL },
@@ -506,7 +508,7 @@ static const ldg_strategy table[] = {
   { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches, or are written to a page each", ldg_paced_why_not, plain_cost, paced_prepare, ldg_paced_share, NULL },
   { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, plain_cost, ahead_prepare, ldg_ahead_share, NULL },
   { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches; blocks under masks ask for their lines", late_why_not, plain_cost, late_prepare, late_share, NULL },
-  { "narrow", "block, by 16 bytes at a time where registers are wider, so that fewer moves cross lines: for blocks that lie anywhere and come from memory, as a way of a trial", narrow_why_not, plain_cost, narrow_prepare, late_share, NULL },
+  { "by_16", "block, by 16 bytes at a time where registers are wider, so that fewer moves cross lines: for blocks that lie anywhere and come from memory, as a way of a trial", by_16_why_not, plain_cost, by_16_prepare, late_share, NULL },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL, NULL },
   { "swept", "the same, its lines read from end to end first: where blocks share them and come from memory, as a way of a trial", ldg_swept_why_not, plain_cost, swept_prepare, late_share, NULL },
   { "fields", "item by item, in words of up to 16 bytes at places that stay in registers", ldg_fields_why_not, ldg_fields_cost, fields_prepare, NULL, NULL },

@@ -325,5 +325,5 @@ void ldg_paced_prepare(ldg_job *j, const ldg_paced_ways *k) {
   if (k->late) ways[n++] = k->late;
   if (k->asking) ways[n++] = k->asking;
   if (w.trust == KNOWN && !r.sets) ways[0] = run, n = 1; /* the first calls are all that some programs make, and 9 of 13 would go the slower ways */
-  ldg_trial_prepare(j, ways, n, n > 1 && !is_only_guessed(r, w), ldg_trial_lines(&j->nest));
+  ldg_trial_prepare(j, ways, n, n > 1 && !is_only_guessed(r, w), ldg_trial_lines(&j->nest), LDG_TRIAL_LEAST);
 }

@@ -3,7 +3,7 @@
 
 #include "base_cpu.h"
 
-enum { LINE = 64, NARROW = 16, WIDE = 256 /* bytes: those between; longer ones are not read first (ahead.c) */ };
+enum { LINE = 64 };
 
 typedef struct ways { ldg_run *run[LDG_TRIAL_WAYS]; ldg_trial trial; } ways;
 _Static_assert(LDG_TRIAL_OWN + sizeof(ways) <= sizeof ((ldg_job *)NULL)->own && LDG_TRIAL_OWN % _Alignof(ways) == 0, "it fits into a job");
@@ -34,18 +34,13 @@ int64_t ldg_trial_lines(const ldg_nest *n) {
   return bytes;
 }
 
-void ldg_trial_prepare(ldg_job *j, ldg_run *const *list, int n, int likely, int64_t bytes) {
+bool ldg_trial_times(const ldg_nest *n, int64_t least) { return n->dim[n->nd - 1].n >= ldg_trial_few(ldg_trial_lines(n), least); }
+
+void ldg_trial_prepare(ldg_job *j, ldg_run *const *list, int n, int likely, int64_t bytes, int64_t least) {
   ways *a = ways_of(j);
   j->run = list[likely];
   if (n < 2 || j->nest.once || !ldg_cpu_ticks()) return;
   memcpy(a->run, list, (size_t)n * sizeof *list);
-  ldg_trial_init(&a->trial, bytes, n, likely);
+  ldg_trial_init(&a->trial, bytes, least, n, likely);
   j->run = run;
-}
-
-static int64_t least_of(const ldg_nest *n) { return !n->at && n->block > NARROW && n->block <= WIDE ? LDG_TRIAL_LEAST / 2 : LDG_TRIAL_LEAST; }
-static int64_t few_of(const ldg_nest *n) { return least_of(n) / ldg_min(ldg_max(ldg_trial_lines(n), 1), least_of(n)); }
-bool ldg_trial_times(const ldg_nest *n) { return n->dim[n->nd - 1].n >= few_of(n); }
-void ldg_trial_sooner(ldg_job *j) {
-  if (j->run == run) ways_of(j)->trial.few = few_of(&j->nest);
 }

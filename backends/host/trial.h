@@ -6,18 +6,15 @@
 #include "base_trial.h"
 
 /* Sets job->run, which runs one of 1 to LDG_TRIAL_WAYS of them, the first being the plain one; the likely one until calls were timed, and for good where
- * there is no clock, or the nest says `once`. An iteration of the outermost dim counts as so many bytes. Takes all of job->own from LDG_TRIAL_OWN bytes on; before that is what the kernels go by. Any number of
+ * there is no clock, or the nest says `once`. An iteration of the outermost dim counts as so many bytes; calls of less than `least` are not timed. Takes all of job->own from LDG_TRIAL_OWN bytes on; before that is what the kernels go by. Any number of
  * threads may run the job. */
 #define LDG_TRIAL_OWN 80
-void ldg_trial_prepare(ldg_job *j, ldg_run *const *ways, int n, int likely, int64_t bytes);
+void ldg_trial_prepare(ldg_job *j, ldg_run *const *ways, int n, int likely, int64_t bytes, int64_t least);
 /* The k-th of them; of a job without any, what job->own had there, which those who ask had better have cleared. */
 ldg_run *ldg_trial_way(const ldg_job *j, int k);
 /* Of the lines of an iteration of the outermost dim, of blocks that have lines of their own; so many that it cannot matter where there are more than can be counted. */
 int64_t ldg_trial_lines(const ldg_nest *n);
-/* Then wide strided blocks, each of which takes longer, are timed from half as many lines on (102 of 40 bytes: a trial takes 2 ns of 95; Zen 4). Not where it is known which way is best for few of
- * them, as for lines that meet (47 blocks of 73 bytes, 4 KiB apart, unpacked 152 ns, so 201). Bytes of an iteration have to be ldg_trial_lines. */
-void ldg_trial_sooner(ldg_job *j);
-/* Whether calls of all of it are timed so. */
-bool ldg_trial_times(const ldg_nest *n);
+/* Whether calls of all of a nest are timed, if those of so many bytes of lines are. */
+bool ldg_trial_times(const ldg_nest *n, int64_t least);
 
 #endif
