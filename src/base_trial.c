@@ -54,10 +54,15 @@ static void add_to_row(ldg_verdict *v, uint64_t now) {
   if (second < r.second / WAITED) r = (paces){ .least = r.least, .greatest = r.least, .sum = r.least, .counted = 1 }; /* all before but the least waited */
   row_write(v, (paces){ ldg_min(r.least, now), second, ldg_max(r.greatest, now), r.sum + now, r.counted + 1 });
 }
+/* Threads may have mixed rows; what makes no sense is not known. */
+static uint64_t pace_of_row(const paces *r) {
+  if (r->counted > 2 && r->sum > r->least + r->greatest) return (r->sum - r->least - r->greatest) / (r->counted - 2);
+  if (r->counted == 2 && r->second < INT64_MAX) return r->second; /* the least may be the call after one that waited */
+  return r->counted && r->least < INT64_MAX ? r->least : 0;
+}
 static void end_row(ldg_verdict *v, int way) {
   const paces r = row_read(v);
-  const bool many = r.counted > 2 && r.sum > r.least + r.greatest; /* threads may have mixed rows */
-  atomic_store_explicit(&v->pace[way], many ? (r.sum - r.least - r.greatest) / (r.counted - 2) : r.counted ? r.least : 0, memory_order_relaxed);
+  atomic_store_explicit(&v->pace[way], pace_of_row(&r), memory_order_relaxed);
 }
 
 /* Is this way worth leaving that one? Another one than way 0 has to be faster by a thirty-second part: of two that take as long as each other one stays, the

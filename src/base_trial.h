@@ -30,7 +30,7 @@ typedef struct ldg_trial {
   ldg_verdict of[LDG_TRIAL_KINDS];
 } ldg_trial;
 
-/* Of iterations that take as long as so many bytes, each line of which counts whole; calls of less than `least` of those are not timed; of 2 to LDG_TRIAL_WAYS ways. Without a clock
+/* Of iterations that take as long as so many bytes, each line of which counts whole; calls of less than `least` of those, in whole iterations, are not timed; of 2 to LDG_TRIAL_WAYS ways. Without a clock
  * the likely way stays. */
 void ldg_trial_init(ldg_trial *t, int64_t bytes, int64_t least, int ways, int likely);
 /* So many iterations are timed then. */

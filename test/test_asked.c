@@ -53,7 +53,7 @@ START_TEST(lines_that_are_written) {
 }
 END_TEST
 
-/* Which blocks are read before they are moved, where that gains: of 64 lines and more, and of 128 narrow ones, not those that are written to one set or two, or by one call, nor long or listed ones. */
+/* Which blocks are read before they are moved, where that gains: of 64 lines and more, and of 128 narrow ones or where nobody knows how many there are, not those that are written to one set or two, or by one call, nor long or listed ones. */
 START_TEST(blocks_that_are_read) {
   static const struct { ldg_nest nest; bool may, touched; } of[] = {
     { { .block = 40, .nd = 1, .dim = { { 128, 1000, 40 } } }, true, true },   { { .block = 40, .nd = 1, .dim = { { 128, 4096, 40 } } }, true, true },

@@ -68,28 +68,43 @@ END_TEST
 /* Calls of one way that take another time than the rest of its row: the first ones, all at some distance, or one. */
 typedef struct odd_calls { int way; int64_t first, every, one; } odd_calls;
 static odd_calls odd;
+static int quick; /* way */
 static int64_t done[LDG_TRIAL_WAYS];
 static bool is_odd(int which) {
   const int64_t k = ++done[which];
   return which == odd.way && (k <= odd.first || (odd.every && k % odd.every == 0) || k == odd.one);
 }
 /* They wait for new pages, or are interrupted, or are those after one that was. */
-static uint64_t waits(int which, int before, int64_t n) { return (void)before, (which ? 20 : 30) * (uint64_t)n * (is_odd(which) ? 100 : 1); }
-static uint64_t hurries(int which, int before, int64_t n) { return (void)before, (which ? 20 : 30) * (uint64_t)n / (is_odd(which) ? 5 : 1); }
+static uint64_t ticks_of(int which, int64_t n) { return (uint64_t)(which == quick ? 20 : 30) * (uint64_t)n; }
+static uint64_t waits(int which, int before, int64_t n) { return (void)before, ticks_of(which, n) * (is_odd(which) ? 100 : 1); }
+static uint64_t hurries(int which, int before, int64_t n) { return (void)before, ticks_of(which, n) / (is_odd(which) ? 5 : 1); }
+static uint64_t waits_and_hurries(int which, int before, int64_t n) {
+  const bool is = is_odd(which);
+  return (void)before, is ? ticks_of(which, n) * 100 : ticks_of(which, n) / (which == odd.way && done[which] == odd.one + 1 ? 5 : 1);
+}
 static uint64_t hurries_but_loses(int which, int before, int64_t n) { return (void)before, (which ? 33 : 30) * (uint64_t)n / (is_odd(which) ? 5 : 1); }
-static int found_with(odd_calls which, cost *c, int64_t n) {
+static void begin_with(odd_calls which, cost *c, int64_t n, int likely) {
   odd = which;
   memset(done, 0, sizeof done);
-  start(&a, c, false);
+  start(&a, c, likely);
   others(&a, n == SHORT ? 65 : 9, n);
-  return ldg_trial_best(&a.trial, n);
+}
+/* Whichever way is odd, is quick, or is likely: the quick one is found. */
+static void check_found(odd_calls which, cost *c, int64_t n) {
+  for (int k = 0; k < 8; k++) {
+    which.way = k & 1, quick = k / 2 & 1;
+    begin_with(which, c, n, k / 4);
+    ck_assert_msg(ldg_trial_best(&a.trial, n) == quick, "way %d first %d every %d one %d, likely %d, n %d", which.way, (int)which.first, (int)which.every, (int)which.one, k / 4, (int)n);
+  }
 }
 START_TEST(calls_that_waited) {
-  static const odd_calls some[] = { { 1, 1, 0, 0 }, { 1, 17, 0, 0 }, { 1, 30, 0, 0 }, { 1, 0, 16, 0 }, { 1, 0, 8, 0 }, { 1, 0, 5, 0 }, { 1, 20, 7, 0 }, { 0, 19, 0, 0 }, { 0, 25, 0, 0 }, { 0, 0, 7, 0 } };
-  for (int i = 0; i < COUNT_OF(some); i++) ck_assert_msg(found_with(some[i], waits, SHORT) == 1, "row %d", i);
-  for (int64_t k = 1; k <= 5; k++) ck_assert_int_eq(found_with((odd_calls){ (int)k % 2, 0, 0, k }, waits, LONG), 1);
-  for (int64_t k = 1; k <= 33; k++) ck_assert_int_eq(found_with((odd_calls){ 0, 0, 0, k }, hurries, SHORT), 1); /* one alone tells nothing */
-  for (int64_t k = 1; k <= 5; k++) ck_assert_int_eq(found_with((odd_calls){ 0, 0, 0, k }, hurries, LONG), 1);
+  static const odd_calls some[] = { { 0, 1, 0, 0 }, { 0, 17, 0, 0 }, { 0, 30, 0, 0 }, { 0, 0, 16, 0 }, { 0, 0, 8, 0 }, { 0, 0, 5, 0 }, { 0, 20, 7, 0 } };
+  for (int i = 0; i < COUNT_OF(some); i++) check_found(some[i], waits, SHORT);
+  for (int64_t k = 1; k <= 33; k++) check_found((odd_calls){ 0, 0, 0, k }, hurries, SHORT), check_found((odd_calls){ 0, 0, 0, k }, waits_and_hurries, SHORT); /* one alone tells nothing */
+  for (int64_t k = 1; k <= 5; k++) {
+    check_found((odd_calls){ 0, 0, 0, k }, waits, LONG), check_found((odd_calls){ 0, 0, 0, k }, hurries, LONG);
+    check_found((odd_calls){ 0, 0, 0, k }, waits_and_hurries, LONG);
+  }
 }
 END_TEST
 
@@ -97,11 +112,11 @@ END_TEST
 START_TEST(odd_calls_of_a_proof) {
   for (int i = 0; i < 2; i++) {
     const int64_t n = i ? LONG : SHORT;
-    found_with((odd_calls){ 1, 0, 11, 0 }, other_loses, n);
-    a.cost = waits;
+    begin_with((odd_calls){ 1, 0, 11, 0 }, other_loses, n, 0);
+    a.cost = waits, quick = 1;
     others(&a, 8000, n);
     ck_assert_int_gt(others(&a, 1000, n), 900);
-    found_with((odd_calls){ 1, 0, 23, 0 }, hurries_but_loses, n);
+    begin_with((odd_calls){ 1, 0, 23, 0 }, hurries_but_loses, n, 0);
     others(&a, 8000, n);
     ck_assert_int_lt(others(&a, 1000, n), 150);
   }
