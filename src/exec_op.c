@@ -172,10 +172,11 @@ static void rest(const ldg_plan *p, int64_t count, int dir, const ldg_reduction 
   ldg_exec_op_walk(r, dir == LDG_PACK ? &side : &line, dir == LDG_PACK ? &line : &side, lo, hi);
 }
 
-/* Items that coincide in memory are reduced in turn, hence walked; of many others every run of an item is a loop over them. */
+/* Items that coincide in memory are reduced in turn, hence walked; of many others every run of an item is a loop over them, if all begin with the same element: items of bytes alone, which take
+ * the elements of the other side, need not. */
 void ldg_exec_op_items(const ldg_plan *p, int64_t count, int dir, const ldg_reduction *r, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   const int64_t i0 = lo / p->size + (lo % p->size != 0), i1 = hi / p->size, tile = ldg_max(TILE_LEAST, TILE_BYTES / p->size);
-  const bool many = i1 - i0 >= TILE_LEAST && (dir == LDG_PACK || ldg_plan_is_distinct(p, count)) && reduce_items(p, dir, r, NULL, NULL, 0);
+  const bool many = i1 - i0 >= TILE_LEAST && p->size % r->sig.node->size == 0 && (dir == LDG_PACK || ldg_plan_is_distinct(p, count)) && reduce_items(p, dir, r, NULL, NULL, 0);
   if (!many) {
     rest(p, count, dir, r, mem, packed, lo, hi);
     return;

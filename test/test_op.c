@@ -571,30 +571,8 @@ START_TEST(copy_of_mixed_types) {
 }
 END_TEST
 
-/* A layout without elements (parsed, or sent as bytes) takes those of the typed side. */
-START_TEST(bytes_take_the_other_side) {
-  double src[6] = { 1, 2, 3, 4, 5, 6 }, dst[6] = { 10, 20, 30, 40, 50, 60 };
-  lading_type *hole = parsed("(repeat 3 16 (bytes 8))"), *split = parsed("(repeat 6 8 (bytes 4))");
-  sample *three = s_contiguous(3, s_elem(LADING_DOUBLE));
-  ck_assert_int_eq(lading_copy_op(hole, 1, src, three->type, 1, dst, 0, 24, LADING_SUM), LADING_OK);
-  ck_assert(dst[0] == 11 && dst[1] == 23 && dst[2] == 35 && dst[3] == 40);
-  ck_assert_int_eq(lading_copy_op(three->type, 1, src, hole, 1, dst, 8, 16, LADING_SUM), LADING_OK);
-  ck_assert(dst[2] == 37 && dst[0] == 11 && dst[4] == 50);
-  ck_assert_int_eq(lading_copy_op(three->type, 1, src, hole, 1, dst, 8, 12, LADING_SUM), LADING_ERR_ARG);
-  ck_assert_int_eq(lading_copy_op(hole, 1, src, hole, 1, dst, 0, 24, LADING_SUM), LADING_ERR_UNSUPPORTED);
-  const uint64_t whole[3] = { 5 + (UINT64_C(1) << 32), 6, 7 };
-  uint64_t a[6], b[3] = { 1, UINT32_MAX, 1 };
-  for (int i = 0; i < 6; i++) memcpy(&a[i], (const char *)whole + 4 * i, 4); /* every half has eight bytes */
-  sample *words = s_contiguous(3, s_elem(LADING_UINT64));
-  ck_assert_int_eq(lading_copy_op(split, 1, a, words->type, 1, b, 0, 24, LADING_SUM), LADING_OK);
-  ck_assert(b[0] == 6 + (UINT64_C(1) << 32) && b[1] == UINT64_C(6) + UINT32_MAX && b[2] == 8);
-  lading_type_free(hole), lading_type_free(split);
-  sample_free(three), sample_free(words);
-}
-END_TEST
-
 int main(int argc, char **argv) {
   return CHECK_MAIN("op", argc, argv, the_table_decides, long_streams, large_tiles, few_bytes, lists_in_loops, rows_of_every_length, every_op_on_every_element, what_is_no_op_or_no_element, without_memory, signed_overflow_wraps, nan_and_zero, halves,
                     pairs_take_the_lower_index, coinciding_destinations, many_mixed_items, many_pairs, random_ranges, split_elements, copy_between_layouts,
-                    copy_between_strangers, copy_of_mixed_types, bytes_take_the_other_side);
+                    copy_between_strangers, copy_of_mixed_types);
 }
