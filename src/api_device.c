@@ -28,7 +28,7 @@ static int range(const lading_work *w, const ldg_work *k) {
   int64_t most = INT64_MAX;
   for (int i = LDG_SRC; i <= LDG_DST; i++)
     if (k->plan[i]) most = ldg_min(most, k->side[i].count * k->plan[i]->size);
-  return w->lo < 0 || w->lo > w->hi || w->hi > most ? LADING_ERR_RANGE : LADING_OK;
+  return w->hi > most ? LADING_ERR_RANGE : LADING_OK;
 }
 
 static int elements(const lading_work *w, ldg_sig *out) {
@@ -40,6 +40,7 @@ static int elements(const lading_work *w, ldg_sig *out) {
 int ldg_api_work(const lading_work *w, ldg_work *out) {
   int e = LADING_OK;
   if (!w || !valid(w)) return LADING_ERR_ARG;
+  if (w->lo < 0 || w->lo > w->hi) return LADING_ERR_RANGE; /* the rest is checked where the types are known */
   *out = (ldg_work){ .lo = w->lo, .hi = w->hi, .mem = { w->src_mem, w->dst_mem }, .reduction.op = w->op };
   if (w->kind == LADING_WORK_UNPACK) out->side[LDG_SRC] = ldg_queue_packed(ldg_at(w->src, -w->lo), w->hi);
   else e = ldg_api_side(w->src_type, w->src_count, w->src, &out->plan[LDG_SRC], &out->side[LDG_SRC]);

@@ -4,8 +4,9 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
-enum { BUCKETS_MIN = 8, SPINS = 64 };
+enum { BUCKETS_MIN = 8, SPINS = 64, YIELDS = 64 };
 
 static _Atomic uint64_t mask = UINT64_MAX;
 
@@ -13,11 +14,13 @@ static _Atomic uint64_t mask = UINT64_MAX;
 static ldg_memo *known;
 static _Atomic int known_lock;
 
+/* Who has it may be a thread that runs only when nobody of a higher priority would: a real-time thread that only yields keeps it from running. */
 static void lock(_Atomic int *l) {
-  for (int spins = 0; atomic_exchange_explicit(l, 1, memory_order_acquire); spins++) {
-    while (atomic_load_explicit(l, memory_order_relaxed))
-      if (++spins > SPINS) sched_yield();
-  }
+  for (int spins = 0; atomic_exchange_explicit(l, 1, memory_order_acquire); spins++)
+    while (atomic_load_explicit(l, memory_order_relaxed)) {
+      if (spins > SPINS + YIELDS) nanosleep(&(const struct timespec){ .tv_nsec = 10000 }, NULL);
+      else if (++spins > SPINS) sched_yield();
+    }
 }
 
 static void unlock(_Atomic int *l) {

@@ -50,6 +50,15 @@ START_TEST(helper_crashes) {
 }
 END_TEST
 
+/* Its end counts, whoever has the pipe open still: a process that was forked while it was started. */
+START_TEST(helper_leaves_someone) {
+  const char *path = script("sleep 15 &");
+  setenv("LADING_JIT_LIMIT", "1", 1);
+  comes_to_nothing(path, "not in the cache", 60);
+  unlink(path);
+}
+END_TEST
+
 /* It ends itself by its limits. */
 START_TEST(helper_hangs) {
   char lines[4200];
@@ -581,7 +590,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
-  return CHECK_MAIN("jit_faults", argc, argv, others_have_the_lock, disk_full, helper_missing, helper_fails, helper_crashes, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
+  return CHECK_MAIN("jit_faults", argc, argv, others_have_the_lock, disk_full, helper_missing, helper_fails, helper_crashes, helper_leaves_someone, helper_hangs, helper_hangs_for_good, processes_race, host_hears_of_no_child,
                     heirs_start_no_helper, no_descriptors_for_a_while, helper_knows_little_of_the_host, helper_is_not_bound, environment_is_read_in_calls, no_call_is_cancelled, no_thread_for_a_while, type_freed_while_compiling, fork_while_compiling, exit_while_compiling, ten_thousand_shapes, cold_types_stay_as_they_are,
                     who_asks_gets_it, hot_types_get_a_kernel, shapes_are_hoped_for, shapes_that_move_little_leave_room, off_is_off, threads_while_a_kernel_comes);
 }

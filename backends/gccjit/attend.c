@@ -163,6 +163,7 @@ static bool leave(void) {
   char **mine = environment;
   int leaving = LEAVING;
   atomic_store(&here, LEAVING);
+  atomic_thread_fence(memory_order_seq_cst); /* entries are looked at after that */
   if (ldg_slot_some_open() && take_over()) return environment = mine, false;
   ldg_free(mine);
   atomic_compare_exchange_strong(&here, &leaving, AWAY);
@@ -220,12 +221,10 @@ static void nobody_here(void) {
   atomic_store(&here, AWAY);
   ldg_look_forked();
 }
+/* When the library is loaded: at first use another thread may fork between a lock that is taken and this. */
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, nobody_here); }
 
 void ldg_attend(void) {
-  static _Atomic bool registered;
   if (atomic_load(&here) == HERE || !take_over()) return;
-  bool good = atomic_exchange_explicit(&registered, true, memory_order_relaxed) || !pthread_atfork(NULL, NULL, nobody_here);
-  if (good) good = start();
-  else atomic_store_explicit(&registered, false, memory_order_relaxed);
-  if (!good) atomic_store(&here, AWAY);
+  if (!start()) atomic_store(&here, AWAY);
 }

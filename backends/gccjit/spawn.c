@@ -140,13 +140,18 @@ static int64_t now_ms(void) {
   return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
 }
 
-/* What comes after the first byte is read, so that nobody waits for room, and not kept. */
-static bool read_to_end(int fd, int64_t ms, bool (*meanwhile)(void), char *word) {
+/* What comes after the first byte is read, so that nobody waits for room, and not kept. The pipe ends with the program, whoever has its other end, too: a process that the host forked
+ * while it was started, which runs on. */
+static bool read_to_end(const ldg_spawned *s, int64_t ms, bool (*meanwhile)(void), char *word) {
   char some[256];
   ssize_t n = 1;
   for (const int64_t until = now_ms() + ms; n && now_ms() < until;) {
-    if (!happens(fd, LDG_SPAWN_TICK)) { meanwhile(); continue; }
-    n = read(fd, some, sizeof some);
+    if (!happens(s->end, LDG_SPAWN_TICK)) {
+      if (s->alive >= 0 && happens(s->alive, 0) && !happens(s->end, 0)) return true;
+      meanwhile();
+      continue;
+    }
+    n = read(s->end, some, sizeof some);
     if (n > 0 && !*word) *word = some[0];
     if (n < 0 && errno != EINTR && errno != EAGAIN) n = 0;
   }
@@ -156,7 +161,7 @@ static bool read_to_end(int fd, int64_t ms, bool (*meanwhile)(void), char *word)
 /* As long as the program is there its number is not another's. */
 bool ldg_spawn_await(const ldg_spawned *s, int64_t ms, bool (*meanwhile)(void), char *word) {
   *word = 0;
-  const bool ended = read_to_end(s->end, ms, meanwhile, word);
+  const bool ended = read_to_end(s, ms, meanwhile, word);
   if (!ended && s->alive >= 0 && !happens(s->alive, 0)) kill(-s->pid, SIGKILL);
   close(s->end);
   if (s->alive >= 0) close(s->alive);

@@ -104,6 +104,7 @@ static const char *compile(work *w, bool dump, int64_t *entry, int64_t *object) 
   if (why) return why;
   w->fd = open(w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (w->fd < 0 || fstat(w->fd, &st)) return "the compiler left no object";
+  if (!S_ISREG(st.st_mode) || st.st_uid != geteuid()) return "the object is somebody else's";
   if (st.st_size < 64 || st.st_size > LDG_CACHE_FILE_MAX - SPARE) return "the object has a strange size";
   fchmod(w->fd, 0600);
   char *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, w->fd, 0);
