@@ -1,6 +1,7 @@
 /* Reductions while moving. Whole messages of one kind of element, and runs of them, go straight to an op; the rest is checked first. */
 #include "api.h"
 #include "exec_range.h"
+#include "plan_pair.h"
 
 bool lading_op_supported(lading_op op, lading_elem elem) {
   if ((unsigned)op >= LADING_OP_MAX || (unsigned)elem >= LADING_ELEM_MAX) return false;
@@ -53,10 +54,10 @@ static inline const ldg_op *run_op(const lading_type *t, int64_t count, int64_t 
   return k && lo >= 0 && lo <= hi && hi <= size && ldg_op_ends(k, lo) && ldg_op_ends(k, hi) ? k : NULL;
 }
 
-/* A whole message that no kernel is looked for: nothing is left to check but whether there is such an op. */
+/* A whole message: nothing is left to check but whether there is such an op. */
 typedef struct whole { const ldg_plan *plan; const ldg_job *job; const ldg_op *op; int64_t n; } whole;
 static inline bool is_whole(const lading_type *t, int64_t count, int dir, const void *packed, int64_t lo, int64_t hi, lading_op op, whole *w) {
-  if (!t || !packed || !valid_op(op) || ldg_pair_may(hi)) return false;
+  if (!t || !packed || !valid_op(op)) return false;
   w->plan = ldg_api_plan_made(t), w->job = ldg_api_whole(w->plan, count, dir, lo, hi, &w->n);
   if (!w->job || t->sig.n == 0 || t->sig.node->kind < 0) return false;
   return (w->op = ldg_plan_op(op, (lading_elem)t->sig.node->kind)) != NULL;
@@ -74,12 +75,24 @@ static __attribute__((noinline)) bool tile_few(const whole *w, int64_t count, in
   return true;
 }
 
+/* By a kernel of the plan's and of packed bytes, if there is one; behind its last period by others. */
+static __attribute__((noinline)) bool by_kernel(const lading_type *t, const whole *w, int64_t count, int dir, const void *mem, const void *packed, int64_t hi, lading_op op) {
+  const ldg_items items = { w->plan, count, mem }, line = { NULL, 0, packed };
+  const ldg_reduce how = ldg_pair_reduce(op, (lading_elem)t->sig.node->kind);
+  ldg_reduction r = { op, { 0 } };
+  int64_t from, to;
+  if (!how.how || !ldg_pair_run(dir == LDG_PACK ? &items : &line, dir == LDG_PACK ? &line : &items, &how, 0, hi, &from, &to)) return false;
+  if (to < hi && !ldg_build_sig_times(t->sig, count, &r.sig)) ldg_exec_op(w->plan, count, dir, &r, mem, ldg_at(packed, to), to, hi); /* the items fit: all of them do */
+  return true;
+}
+
 static bool move_whole(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
   whole w;
   if (!is_whole(t, count, dir, packed, lo, hi, op, &w)) return false;
   char *const at = (char *)(uintptr_t)ldg_at(mem, w.plan->at), *const line = (char *)(uintptr_t)packed, *const src = dir == LDG_PACK ? at : line, *const dst = dir == LDG_PACK ? line : at;
   const ldg_op_way way = ldg_plan_op_way(w.plan, count, dir, (lading_elem)t->sig.node->kind, w.op->size);
   const ldg_nest *nest = &w.job->nest;
+  if (ldg_pair_may(hi) && by_kernel(t, &w, count, dir, mem, packed, hi, op)) return true;
   if (way == LDG_OP_TILES) return tile_few(&w, count, dir, at, line, hi);
   if (way != LDG_OP_BLOCKS || !nest->block) return false;
   if (nest->nd == 1 && !nest->at) ldg_exec_op_row(w.op, src, dst, w.n, nest->block, nest->dim->src, nest->dim->dst);

@@ -114,12 +114,19 @@ static bool splits(const ldg_shape *s) {
   return false;
 }
 
+/* Single elements are gathered from, or scattered to, memory, which kernels of the library do as fast as memory is read and written. */
+static bool are_single(const maker *m, const side *a, const side *b) {
+  const ldg_reduce *r = &m->reduce;
+  return (r->how == LDG_SUM || r->how == LDG_MIN || r->how == LDG_MAX) && !(m->src.plan && m->dst.plan) && a->body->runs == 1 && b->body->runs == 1 && a->body->size == r->size;
+}
+
 static const char *shape_of(const maker *m, ldg_shape *s) {
   ldg_pair *p = m->pair;
   side a, b;
   runs x, y;
   if (!open_sides(&a, &b, &m->src, &m->dst)) return "its bodies are too large";
   if (!m->reduce.how && a.body->runs == 1 && b.body->runs == 1) return "a nest does, in the order that is best for it";
+  if (are_single(m, &a, &b)) return "single elements need none";
   if ((a.list || b.list) && m->src.plan && m->dst.plan) return "lists go with packed bytes only";
   if (!(p->period = period_of(a.body->size, b.body->size))) return "what both sides have in common is too large";
   if (a.row % p->period || b.row % p->period) return "the loops of both sides do not end together";
