@@ -42,43 +42,39 @@ int ldg_cpu_amd_family(void) {
 
 /* ---- level ---- */
 
+/* Of this architecture alone, each better than those before it. */
 #if defined(__x86_64__)
+static const char *const isa_name[] = { "base", "v2", "v3", "v4", "v4+vbmi" };
 /* What the kernels of a level are compiled for, all of it: a hypervisor may hide any one. */
-static int level(void) {
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return 1;
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2")) return 2;
-  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw")) return 3;
-  if (!__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) return 3;
-  return __builtin_cpu_supports("avx512vbmi") ? 5 : 4;
-}
-#endif
-
 static int best(void) {
-#if defined(__x86_64__)
-  return level();
-#elif defined(__aarch64__)
-  return 6;
-#else
-  return 1;
-#endif
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt")) return 0;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2")) return 1;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw")) return 2;
+  if (!__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) return 2;
+  return __builtin_cpu_supports("avx512vbmi") ? 4 : 3;
 }
+#elif defined(__aarch64__)
+static const char *const isa_name[] = { "base", "neon" };
+static int best(void) { return 1; }
+#else
+static const char *const isa_name[] = { "base" };
+static int best(void) { return 0; }
+#endif
 
-static const char *const isa_name[] = { "", "base", "v2", "v3", "v4", "v4+vbmi", "neon" };
-
-const char *ldg_cpu_isa(void) {
+static int capped(void) {
   const char *cap = ldg_option_get(LDG_OPT_ISA);
   const int most = best();
-  for (int i = 1; cap && i < most; i++)
-    if (!strcmp(cap, isa_name[i])) return isa_name[i];
-  return isa_name[most];
+  for (int i = 0; cap && i < most; i++)
+    if (!strcmp(cap, isa_name[i])) return i;
+  return most;
 }
 
+const char *ldg_cpu_isa(void) { return isa_name[capped()]; }
+
 bool ldg_cpu_has(const char *isa) {
-  for (int i = 1; i <= best(); i++) {
+  for (int i = capped(); i >= 0; i--)
     if (!strcmp(isa, isa_name[i])) return true;
-    if (!strcmp(ldg_cpu_isa(), isa_name[i])) return false;
-  }
   return false;
 }
 

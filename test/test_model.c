@@ -420,7 +420,17 @@ START_TEST(time_of_a_decision) {
 }
 END_TEST
 
+/* What is measured on levels of x86-64 says nothing of another architecture, whose levels are none of those. */
+START_TEST(levels_of_here) {
+  const bool x86 = ldg_cpu_has("v2"), neon = ldg_cpu_has("neon");
+  const ldg_model m = ldg_model_builtin();
+  ck_assert(ldg_cpu_has("base") && ldg_cpu_has(ldg_cpu_isa()));
+  ck_assert(!x86 || !neon);
+  if (neon) ck_assert(m.number[LDG_MODEL_WRITTEN] == 0 && m.number[LDG_MODEL_LIBC] == 16 << 10);
+}
+END_TEST
+
 int main(int argc, char **argv) {
-  return CHECK_MAIN("model", argc, argv, goes_round, truncated_anywhere, damaged_anywhere, of_elsewhere, makes_no_sense, files, used_or_not, monotone,
+  return CHECK_MAIN("model", argc, argv, levels_of_here, goes_round, truncated_anywhere, damaged_anywhere, of_elsewhere, makes_no_sense, files, used_or_not, monotone,
                     clamped_and_exact, transpose_or_block, by_footprint, ways_down_the_tree, windows_by_their_lines, shuffles_by_footprint, time_of_a_decision);
 }
