@@ -12,8 +12,7 @@ static cut one_part(int64_t n) { return (cut){ n, 0, n, 1 }; }
 
 /* As many parts as have enough to do, by the model; `at` is the address to align to. */
 static cut cut_into(int64_t n, int64_t ways, double ns, uintptr_t at) {
-  const double least = ldg_model_ns(LDG_MODEL_PART), most = least > 0 ? ns / least : (double)ways;
-  if (most < (double)ways) ways = (int64_t)most;
+  ways = ldg_model_parts(ns, ways);
   const int64_t head = (int64_t)(-at & (LINE - 1)), lines = n > head ? (n - head - 1) / LINE + 1 : 0;
   if (ways < 2 || lines < 2) return one_part(n);
   const int64_t step = (lines / ways + (lines % ways != 0)) * LINE;
@@ -22,11 +21,6 @@ static cut cut_into(int64_t n, int64_t ways, double ns, uintptr_t at) {
 
 static int64_t part_lo(const cut *c, int64_t i) { return i ? c->head + i * c->step : 0; }
 static int64_t part_hi(const cut *c, int64_t i) { return i + 1 < c->parts ? c->head + (i + 1) * c->step : c->n; }
-
-/* Items or blocks that may overlap in memory: the last byte in stream order has to stay. */
-static bool keeps_order(const ldg_plan *p, int64_t count) {
-  return p->one.job[LDG_UNPACK].nest.ordered || (count > 1 && count > p->distinct);
-}
 
 /* ---- pack, unpack ---- */
 
@@ -41,15 +35,13 @@ static void move_part(void *arg, int64_t i) {
 static int move_threads(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi,
                         lading_parallel_for *pf, void *ctx, int64_t ways) {
   const ldg_plan *p;
-  int64_t size, span;
-  if (!t || count < 0) return LADING_ERR_ARG;
-  const int e = ldg_api_plan(t, &p);
+  ldg_side items;
+  const int e = ldg_api_side(t, count, mem, &p, &items);
   if (e) return e;
-  if (ldg_mul(count, p->size, &size) || ldg_mul(count, p->extent, &span)) return LADING_ERR_OVERFLOW;
-  if (lo < 0 || lo > hi || hi > size) return LADING_ERR_RANGE;
+  if (lo < 0 || lo > hi || hi > count * p->size) return LADING_ERR_RANGE;
   if (!packed && lo < hi) return LADING_ERR_ARG;
   move m = { p, count, dir, mem, packed, lo, one_part(hi - lo) };
-  if (pf && ways > 1 && lo < hi && !(dir == LDG_UNPACK && keeps_order(p, count)))
+  if (pf && ways > 1 && lo < hi && (dir == LDG_PACK || ldg_plan_is_distinct(p, count)))
     m.cut = cut_into(hi - lo, ways, ldg_plan_cost(p, count, dir, hi - lo), (uintptr_t)packed);
   if (m.cut.parts > 1) pf(ctx, m.cut.parts, move_part, &m);
   else move_part(&m, 0);
@@ -78,14 +70,12 @@ static void copy_part(void *arg, int64_t i) {
 int lading_copy_threads(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo,
                         int64_t hi, lading_parallel_for *pf, void *ctx, int64_t ways) {
   transfer c = { .lo = lo };
-  int64_t ss, ds;
   int e = ldg_api_side(st, sc, src, &c.sp, &c.src);
   if (!e) e = ldg_api_side(dt, dc, dst, &c.dp, &c.dst);
   if (e) return e;
-  if (ldg_mul(sc, c.src.rep->size, &ss) || ldg_mul(dc, c.dst.rep->size, &ds)) return LADING_ERR_OVERFLOW;
-  if (lo < 0 || lo > hi || hi > ldg_min(ss, ds)) return LADING_ERR_RANGE;
+  if (lo < 0 || lo > hi || hi > ldg_min(sc * c.src.rep->size, dc * c.dst.rep->size)) return LADING_ERR_RANGE;
   c.cut = one_part(hi - lo);
-  if (pf && ways > 1 && lo < hi && !keeps_order(c.dp, dc)) {
+  if (pf && ways > 1 && lo < hi && ldg_plan_is_distinct(c.dp, dc)) {
     const double from = ldg_plan_cost(c.sp, sc, LDG_PACK, hi - lo), to = ldg_plan_cost(c.dp, dc, LDG_UNPACK, hi - lo);
     c.cut = cut_into(hi - lo, ways, from > to ? from : to, 0);
   }

@@ -133,6 +133,11 @@ double ldg_model_kernel(int kernel, int side, int stride, int64_t block) {
   return on_row(ldg_model_get()->kernel + row * LDG_MODEL_BLOCKS, LDG_MODEL_BLOCKS, block);
 }
 
+int64_t ldg_model_parts(double ns, int64_t ways) {
+  const double least = ldg_model_ns(LDG_MODEL_PART), most = least > 0 ? ns / least : (double)ways;
+  return most < (double)ways ? (int64_t)most : ways;
+}
+
 double ldg_model_launch(void) { return (double)ldg_model_get()->launch * 1e-3; }
 double ldg_model_handover(void) { return (double)ldg_model_get()->handover * 1e-3; }
 

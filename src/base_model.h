@@ -100,6 +100,7 @@ double ldg_model_kernel(int kernel, int side, int stride, int64_t block);
 double ldg_model_transfer(int way, int64_t bytes);
 double ldg_model_launch(void);
 double ldg_model_handover(void);
+int64_t ldg_model_parts(double ns, int64_t ways); /* at most `ways`: as many parts of that work as are worth to wake a thread; may be 0 */
 double ldg_model_odd(int which, int64_t block); /* 0 for powers of two */
 double ldg_model_ns(ldg_model_name n);          /* of the times among the numbers */
 static inline int64_t ldg_model_count(ldg_model_name n) { return ldg_model_get()->number[n]; } /* of the others */

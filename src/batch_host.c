@@ -24,7 +24,7 @@ static int take(void *self, ldg_work *w, bool *alone) {
 static bool can_be_cut(const ldg_work *w) {
   const ldg_plan *p = w->plan[LDG_DST];
   if (w->reduction.op != LADING_REPLACE) return false;
-  return !p || !(p->one.job[LDG_UNPACK].nest.ordered || (w->side[LDG_DST].count > 1 && w->side[LDG_DST].count > p->distinct));
+  return !p || ldg_plan_is_distinct(p, w->side[LDG_DST].count);
 }
 
 /* Bytes [lo, hi) of the launch that are this item's; what cannot be cut goes with its first byte. */
@@ -58,10 +58,8 @@ static void part(void *arg, int64_t i) {
     for (int64_t k = find(j, lo); k < j->n && j->items[k]->from < hi; k++) run_item(j->items[k], lo, hi);
 }
 
-/* As many parts as have enough to do. */
 static int64_t parts_of(const host *h, int64_t bytes) {
-  const double least = ldg_model_ns(LDG_MODEL_PART), most = least > 0 ? h->byte * (double)bytes / least : (double)h->ways;
-  return h->pf && most >= 2 ? ldg_min(h->ways, (int64_t)ldg_min(INT64_MAX / 2, (int64_t)most)) : 1;
+  return h->pf ? ldg_max(1, ldg_model_parts(h->byte * (double)bytes, h->ways)) : 1;
 }
 
 static int start(void *self, ldg_batch_item *const *items, int64_t n) {

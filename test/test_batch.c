@@ -160,6 +160,11 @@ START_TEST(bytes_on_threads) {
   same_as_in_turn(b, &memory, 30);
   ck_assert_int_gt(calls, 10);
   lading_batch_free(b);
+  calls = 0;
+  b = batch_of(q, &(lading_batch_attr){ .policy = LADING_BATCH_MANUAL, .pf = on_threads, .ctx = &calls, .ways = 0 });
+  same_as_in_turn(b, &memory, 30);
+  ck_assert_int_eq(calls, 0);
+  lading_batch_free(b);
   lading_queue_free(q);
   ldg_model_use(NULL);
 }

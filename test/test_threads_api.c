@@ -201,6 +201,26 @@ START_TEST(errors) {
 }
 END_TEST
 
+/* What overflows is what an item touches, as for a call without threads. */
+START_TEST(far_items) {
+  static const struct { const char *spell; int64_t count; int want; } far[] = {
+    { "resized(double,0,4611686018427387904)", 2, LADING_OK },
+    { "resized(double,0,4611686018427387904)", 3, LADING_ERR_OVERFLOW },
+    { "resized(hindexed([1],[4611686018427387904],double),0,2305843009213693952)", 2, LADING_OK },
+    { "resized(hindexed([1],[4611686018427387904],double),0,2305843009213693952)", 3, LADING_ERR_OVERFLOW },
+  };
+  char packed[8];
+  for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+    lading_type *t = parsed(far[i].spell);
+    const int64_t n = far[i].count;
+    ck_assert_int_eq(lading_pack(t, n, NULL, packed, 0, 0), far[i].want);
+    ck_assert_int_eq(lading_pack_threads(t, n, NULL, packed, 0, 0, NULL, NULL, 2), far[i].want);
+    ck_assert_int_eq(lading_unpack_threads(t, n, NULL, packed, 0, 0, NULL, NULL, 2), far[i].want);
+    lading_type_free(t);
+  }
+}
+END_TEST
+
 /* ---- the model's first use, by many at once ---- */
 
 static void *look(void *arg) {
@@ -224,5 +244,5 @@ START_TEST(first_use_of_the_model) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("threads_api", argc, argv, equals_one_thread, copies, cut_at_lines, in_this_thread, errors, first_use_of_the_model);
+  return CHECK_MAIN("threads_api", argc, argv, equals_one_thread, copies, cut_at_lines, in_this_thread, errors, far_items, first_use_of_the_model);
 }
