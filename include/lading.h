@@ -290,7 +290,7 @@ LADING_API int lading_peer_stats(const lading_peer *peer, lading_peer_counts *ou
  * else was written. ERR_SYSTEM: a call failed, and errno says how. EPERM: not allowed (also in some containers), ENOSYS: not there:
  * copy in another way. ESRCH: no such process. EFAULT: the next byte is not mapped in one of the processes. Also ERR_ARG (done is
  * NULL, as for lading_copy), ERR_RANGE, ERR_OVERFLOW (also: blocks beyond the end of the address space), ERR_NOMEM. Holds at most
- * 320 KiB of memory; where there is only a little it goes on with less, more slowly. */
+ * 353 KiB of memory; where there is only a little it goes on with less, more slowly. */
 LADING_API int lading_cma_get(pid_t pid, uint64_t remote, const lading_type *rt, int64_t rc, void *local, const lading_type *lt, int64_t lc,
                               int64_t lo, int64_t hi, int64_t *done);
 LADING_API int lading_cma_put(pid_t pid, uint64_t remote, const lading_type *rt, int64_t rc, const void *local, const lading_type *lt, int64_t lc,
