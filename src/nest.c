@@ -3,15 +3,24 @@
 
 #include <stdlib.h>
 
+/* The first node that is no repeat. */
+static const ldg_rep *peel(const ldg_rep *r, int *loops) {
+  for (*loops = 0; r->kind == LDG_REPEAT; r = r->child) ++*loops;
+  return r;
+}
+
+/* The repeats around that node, memory to packed; dim[from] is the innermost of them. */
+static void set_loops(ldg_nest *n, const ldg_rep *r, int from) {
+  for (int i = n->nd - 1; i >= from; i--, r = r->child) n->dim[i] = (ldg_dim){ r->n, r->stride, r->child->size };
+}
+
 bool ldg_nest_of(const ldg_rep *r, ldg_nest *n) {
-  int depth = 0;
-  const ldg_rep *leaf = r;
-  for (; leaf->kind == LDG_REPEAT; leaf = leaf->child) depth++;
-  if (leaf->kind != LDG_BYTES || depth > LDG_DIMS) return false;
-  memset(n, 0, offsetof(ldg_nest, dim));
-  n->at = n->psum = n->at2 = NULL, n->at4 = NULL, n->list = LDG_LIST_SRC;
-  n->block = leaf->n, n->nd = depth;
-  for (int i = depth - 1; i >= 0; i--, r = r->child) n->dim[i] = (ldg_dim){ r->n, r->stride, r->child->size };
+  int loops;
+  const ldg_rep *leaf = peel(r, &loops);
+  if (leaf->kind != LDG_BYTES || loops > LDG_DIMS) return false;
+  ldg_nest_blank(n);
+  n->block = leaf->n, n->nd = loops;
+  set_loops(n, r, 0);
   return true;
 }
 
@@ -27,16 +36,14 @@ static bool list_of_bytes(const ldg_rep *r) {
 }
 
 bool ldg_nest_of_list(const ldg_rep *r, ldg_nest *n) {
-  int depth = 0;
-  const ldg_rep *list = r;
-  for (; list->kind == LDG_REPEAT; list = list->child) depth++;
-  if (!list_of_bytes(list) || depth + 1 > LDG_DIMS || (depth > 0 && list->n > LOOPED_LIST_MAX)) return false;
-  const int64_t block = list->kind == LDG_BLOCKS ? list->child->n : 1;
-  memset(n, 0, offsetof(ldg_nest, dim));
-  n->block = block, n->nd = depth + 1, n->list = LDG_LIST_SRC;
-  n->at = list->at, n->psum = list->psum, n->at2 = NULL, n->at4 = NULL, n->span = list->hi - list->lo;
-  n->dim[0] = (ldg_dim){ list->n, 0, block };
-  for (int i = depth; i >= 1; i--, r = r->child) n->dim[i] = (ldg_dim){ r->n, r->stride, r->child->size };
+  int loops;
+  const ldg_rep *list = peel(r, &loops);
+  if (!list_of_bytes(list) || loops + 1 > LDG_DIMS || (loops > 0 && list->n > LOOPED_LIST_MAX)) return false;
+  ldg_nest_blank(n);
+  n->block = list->kind == LDG_BLOCKS ? list->child->n : 1, n->nd = loops + 1;
+  n->at = list->at, n->psum = list->psum, n->span = list->hi - list->lo;
+  n->dim[0] = (ldg_dim){ list->n, 0, n->block };
+  set_loops(n, r, 1);
   return true;
 }
 
@@ -96,14 +103,13 @@ typedef struct side { radix r[LADING_DEPTH_MAX + 2]; int count, next; bool open;
 static bool side_of(side *s, const ldg_rep *r, int64_t extent, int64_t *at) {
   *at = 0;
   if (r->kind == LDG_JOIN && r->n == 1) *at = r->at[0], r = r->kids[0];
-  int depth = 0;
-  const ldg_rep *leaf = r;
-  for (; leaf->kind == LDG_REPEAT; leaf = leaf->child) depth++;
+  int loops;
+  const ldg_rep *leaf = peel(r, &loops);
   if (leaf->kind != LDG_BYTES || r->size == 0) return false;
   s->r[0] = (radix){ leaf->n, 1 };
-  for (int i = depth; i >= 1; i--, r = r->child) s->r[i] = (radix){ r->n, r->stride };
-  s->r[depth + 1] = (radix){ INT64_MAX, extent };
-  s->count = depth + 2, s->next = 0, s->left = 1, s->stride = 0, s->open = false;
+  for (int i = loops; i >= 1; i--, r = r->child) s->r[i] = (radix){ r->n, r->stride };
+  s->r[loops + 1] = (radix){ INT64_MAX, extent };
+  s->count = loops + 2, s->next = 0, s->left = 1, s->stride = 0, s->open = false;
   return true;
 }
 

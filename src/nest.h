@@ -25,6 +25,12 @@ typedef struct ldg_nest {
   enum { LDG_LIST_SRC, LDG_LIST_DST } list;
 } ldg_nest;
 
+/* Nothing yet: only the dims, which nd counts, are left as they are. */
+static inline void ldg_nest_blank(ldg_nest *n) {
+  memset(n, 0, offsetof(ldg_nest, dim));
+  n->at = n->psum = n->at2 = NULL, n->at4 = n->at2_4 = NULL, n->span = 0, n->list = LDG_LIST_SRC;
+}
+
 static inline ldg_nest ldg_nest_swapped(ldg_nest n) {
   for (int i = 0; i < n.nd; i++) { int64_t t = n.dim[i].src; n.dim[i].src = n.dim[i].dst; n.dim[i].dst = t; }
   n.list = n.list == LDG_LIST_SRC ? LDG_LIST_DST : LDG_LIST_SRC;

@@ -134,7 +134,7 @@ static int index_entries(ldg_step *s) {
 /* The nest of a step, memory to packed; block 0 when it is not one nest. */
 static int nest_of_step(ldg_step *s, ldg_nest *n) {
   const ldg_rep *r = s->rep;
-  if (!ldg_nest_of(r, n) && !ldg_nest_of_list(r, n)) n->block = 0, n->nd = 0, n->at = n->psum = n->at2 = NULL, n->at4 = NULL;
+  if (!ldg_nest_of(r, n) && !ldg_nest_of_list(r, n)) ldg_nest_blank(n);
   if (r->kind == LDG_BYTES) n->dim[n->nd++] = (ldg_dim){ 1, r->n, r->n };
   if (r->kind != LDG_BLOCKS || r->cnt) return LADING_OK;
   const int e = short_offsets(s); /* where this is no nest, terms may run it as lists */
