@@ -189,46 +189,24 @@ static int by_chunks(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, t
 
 /* ---- through the device's memory ---- */
 
-static const char *run_at(const ldg_side *s, int64_t lo) { return ldg_at(s->base, s->rep->first + lo); }
-
-/* Between the packed side, in pinned memory, and bytes that are packed on the device. */
-static int transfer(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, int packed, char *at) {
-  char *far = (char *)(uintptr_t)run_at(&w->side[packed], w->lo);
-  return packed == LDG_SRC ? dev->copy(lane, at, far, w->hi - w->lo) : dev->copy(lane, far, at, w->hi - w->lo);
-}
-
 enum { SCRATCH_MOST = 32 << 20 }; /* bytes of the device's memory at a time */
 
-static int stage_part(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
-  const int packed = ldg_side_is_run(&w->side[LDG_DST]) ? LDG_DST : LDG_SRC;
+/* By way of packed bytes there, each side by the loops it has alone; one that is packed already, in pinned memory, by a copy of the driver. */
+static int through_scratch(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   char *at;
-  if (dev->scratch(lane, w->hi - w->lo, &at)) return ldg_queue_ship(dev, lane, w); /* no room for it: the kernel does it alone */
-  const ldg_work here = packed_at(w, packed, at);
-  int e = packed == LDG_SRC ? transfer(dev, lane, w, packed, at) : LADING_OK;
-  if (!e) e = ldg_queue_ship(dev, lane, &here);
-  if (!e && packed == LDG_DST) e = transfer(dev, lane, w, packed, at);
-  const int freed = dev->scratch_free(lane, at);
-  return e ? e : freed;
-}
-
-/* From layout to layout by way of packed bytes, each by the loops it has alone. */
-static int pack_part(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
-  char *at;
-  if (dev->scratch(lane, w->hi - w->lo, &at)) return ldg_queue_ship(dev, lane, w);
-  const ldg_work in = packed_at(w, LDG_DST, at), out = packed_at(w, LDG_SRC, at);
+  if (dev->scratch(lane, w->hi - w->lo, &at)) return ldg_queue_ship(dev, lane, w); /* no room for it: one kernel does it alone */
+  const ldg_work in = moved(packed_at(w, LDG_DST, at)), out = packed_at(w, LDG_SRC, at);
   int e = ldg_queue_ship(dev, lane, &in);
   if (!e) e = ldg_queue_ship(dev, lane, &out);
   const int freed = dev->scratch_free(lane, at);
   return e ? e : freed;
 }
 
-typedef int through_scratch(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
-
-static int by_parts(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, through_scratch *go) {
+static int by_parts(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   int e = LADING_OK;
   for (int64_t lo = w->lo; !e && lo < w->hi;) {
     const ldg_work part = part_of(w, lo, SCRATCH_MOST);
-    e = go(dev, lane, &part);
+    e = through_scratch(dev, lane, &part);
     lo = part.hi;
   }
   return e;
@@ -237,10 +215,10 @@ static int by_parts(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, th
 static int by_path(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   const ldg_path path = ldg_queue_path(w);
   const bool packed = ldg_side_is_run(&w->side[LDG_SRC]) || ldg_side_is_run(&w->side[LDG_DST]);
-  if (path == LDG_STAGED) return by_parts(dev, lane, w, stage_part);
+  if (path == LDG_STAGED) return by_parts(dev, lane, w);
   if (path != LDG_DEVICE || packed) return ldg_queue_ship(dev, lane, w);
   const int e = ldg_queue_keep_tables(dev, lane, w); /* there is no scratch memory in a graph: it goes directly */
-  return e && e != LADING_ERR_NOMEM ? e : by_parts(dev, lane, w, pack_part); /* who needs them asks for them again */
+  return e && e != LADING_ERR_NOMEM ? e : by_parts(dev, lane, w); /* who needs them asks for them again */
 }
 
 /* ---- where memory is ---- */
