@@ -30,85 +30,10 @@ static int part_type(part *p, const lading_type *old, lading_type **out) {
   return r ? r : ldg_build_make(rep, p->sig, b, old->align, out);
 }
 
-/* ---- subarray ---- */
+/* ---- a dimension ---- */
 
-static bool valid_subarray(int ndims, const int64_t *sizes, const int64_t *subsizes, const int64_t *starts) {
-  if (ndims < 1 || !sizes || !subsizes || !starts) return false;
-  for (int d = 0; d < ndims; d++)
-    if (subsizes[d] < 0 || starts[d] < 0 || subsizes[d] > sizes[d] || starts[d] > sizes[d] - subsizes[d]) return false;
-  return true;
-}
-
-/* `start` and `n` of `size` slabs. Nothing that lies inside the array can overflow when its extent does not. */
-static int take_range(part *p, int64_t size, int64_t start, int64_t n) {
-  int64_t slab;
-  if (ldg_mul(p->slab, size, &slab)) return LADING_ERR_OVERFLOW;
-  int r = ldg_build_sig_times(p->sig, n, &p->sig);
-  if (r || ldg_add(p->at, start * p->slab, &p->at)) return r ? r : LADING_ERR_OVERFLOW;
-  r = ldg_build_loop(n, p->slab, p->rep, &p->rep);
-  if (r) p->rep = NULL; /* the loop took it along */
-  p->slab = slab;
-  return r;
-}
-
-int lading_type_subarray(int ndims, const int64_t *sizes, const int64_t *subsizes, const int64_t *starts, lading_order order,
-                         const lading_type *old, lading_type **out) {
-  if (!valid_subarray(ndims, sizes, subsizes, starts) || !valid_order(order) || !old || !out) return LADING_ERR_ARG;
-  part p = whole_item(old);
-  for (int i = 0; i < ndims; i++) {
-    int d = nth_dim(i, ndims, order), r = take_range(&p, sizes[d], starts[d], subsizes[d]);
-    if (r) {
-      ldg_rep_free(p.rep);
-      return r;
-    }
-  }
-  return part_type(&p, old, out);
-}
-
-/* ---- darray ---- */
-
-/* One dimension: gsize slabs dealt in blocks of `block` to `procs` processes, of which this is number `coord`. */
-typedef struct deal { int64_t gsize, block, procs, coord; } deal;
-
-/* Block and none are a deal of one round: block * procs covers the dimension. */
-static int make_deal(lading_distrib distrib, int64_t gsize, int64_t darg, int64_t procs, deal *d) {
-  bool given = darg != LADING_DARG_DEFAULT;
-  if (gsize < 1 || procs < 1 || (given && darg < 1)) return LADING_ERR_ARG;
-  *d = (deal){ .gsize = gsize, .procs = procs, .block = darg };
-  switch (distrib) {
-  case LADING_DISTRIB_BLOCK:
-    if (!given) d->block = gsize / procs + (gsize % procs != 0);
-    return (__int128)d->block * procs >= gsize ? LADING_OK : LADING_ERR_ARG;
-  case LADING_DISTRIB_CYCLIC:
-    if (!given) d->block = 1;
-    return LADING_OK;
-  case LADING_DISTRIB_NONE:
-    d->block = gsize;
-    return procs == 1 ? LADING_OK : LADING_ERR_ARG;
-  }
-  return LADING_ERR_ARG;
-}
-
-/* What a process gets: `full` blocks one period apart, then one of `rest` slabs, the first at slab `start`. */
+/* What is taken of a dimension: `full` blocks one period apart, then one of `rest` slabs, the first at slab `start`. */
 typedef struct hand { int64_t start, full, period, rest; } hand;
-
-static hand play(const deal *d) {
-  __int128 start = (__int128)d->block * d->coord, period = (__int128)d->block * d->procs;
-  if (start >= d->gsize) return (hand){ 0 };
-  int64_t left = d->gsize - (int64_t)start;
-  hand h = { .start = (int64_t)start, .rest = left };
-  if (period <= left) {
-    h.period = (int64_t)period;
-    h.full = left / h.period;
-    h.rest = left % h.period;
-  }
-  h.rest = ldg_min(h.rest, d->block);
-  if (h.rest == d->block) { /* the last block is whole; a single one needs no period */
-    h.full++;
-    h.rest = 0;
-  }
-  return h;
-}
 
 static int full_rep(const hand *h, int64_t block, int64_t slab, const ldg_rep *item, const ldg_rep **out) {
   const ldg_rep *one;
@@ -141,19 +66,86 @@ static int hand_rep(const hand *h, int64_t block, int64_t slab, const ldg_rep *i
   return mixed_rep(h, block, slab, item, out);
 }
 
-static int take_hand(part *p, const deal *d) {
-  hand h = play(d);
+/* Of `size` slabs. Nothing that lies inside the array can overflow when its extent does not. */
+static int take(part *p, int64_t size, const hand *h, int64_t block) {
   int64_t slab;
   const ldg_rep *rep;
-  if (ldg_mul(p->slab, d->gsize, &slab)) return LADING_ERR_OVERFLOW;
-  int r = ldg_build_sig_times(p->sig, h.full * d->block + h.rest, &p->sig);
-  if (r || ldg_add(p->at, h.start * p->slab, &p->at)) return r ? r : LADING_ERR_OVERFLOW;
-  r = hand_rep(&h, d->block, p->slab, p->rep, &rep);
+  if (ldg_mul(p->slab, size, &slab)) return LADING_ERR_OVERFLOW;
+  int r = ldg_build_sig_times(p->sig, h->full * block + h->rest, &p->sig);
+  if (r || ldg_add(p->at, h->start * p->slab, &p->at)) return r ? r : LADING_ERR_OVERFLOW;
+  r = hand_rep(h, block, p->slab, p->rep, &rep);
   if (r) return r;
   ldg_rep_free(p->rep);
   p->rep = rep;
   p->slab = slab;
   return LADING_OK;
+}
+
+/* ---- subarray ---- */
+
+static bool valid_subarray(int ndims, const int64_t *sizes, const int64_t *subsizes, const int64_t *starts) {
+  if (ndims < 1 || !sizes || !subsizes || !starts) return false;
+  for (int d = 0; d < ndims; d++)
+    if (subsizes[d] < 0 || starts[d] < 0 || subsizes[d] > sizes[d] || starts[d] > sizes[d] - subsizes[d]) return false;
+  return true;
+}
+
+int lading_type_subarray(int ndims, const int64_t *sizes, const int64_t *subsizes, const int64_t *starts, lading_order order,
+                         const lading_type *old, lading_type **out) {
+  if (!valid_subarray(ndims, sizes, subsizes, starts) || !valid_order(order) || !old || !out) return LADING_ERR_ARG;
+  part p = whole_item(old);
+  for (int i = 0; i < ndims; i++) {
+    const int d = nth_dim(i, ndims, order);
+    const hand h = { .start = starts[d], .rest = subsizes[d] };
+    const int r = take(&p, sizes[d], &h, 0);
+    if (r) {
+      ldg_rep_free(p.rep);
+      return r;
+    }
+  }
+  return part_type(&p, old, out);
+}
+
+/* ---- darray ---- */
+
+/* One dimension: gsize slabs dealt in blocks of `block` to `procs` processes, of which this is number `coord`. */
+typedef struct deal { int64_t gsize, block, procs, coord; } deal;
+
+/* Block and none are a deal of one round: block * procs covers the dimension. */
+static int make_deal(lading_distrib distrib, int64_t gsize, int64_t darg, int64_t procs, deal *d) {
+  bool given = darg != LADING_DARG_DEFAULT;
+  if (gsize < 1 || procs < 1 || (given && darg < 1)) return LADING_ERR_ARG;
+  *d = (deal){ .gsize = gsize, .procs = procs, .block = darg };
+  switch (distrib) {
+  case LADING_DISTRIB_BLOCK:
+    if (!given) d->block = gsize / procs + (gsize % procs != 0);
+    return (__int128)d->block * procs >= gsize ? LADING_OK : LADING_ERR_ARG;
+  case LADING_DISTRIB_CYCLIC:
+    if (!given) d->block = 1;
+    return LADING_OK;
+  case LADING_DISTRIB_NONE:
+    d->block = gsize;
+    return procs == 1 ? LADING_OK : LADING_ERR_ARG;
+  }
+  return LADING_ERR_ARG;
+}
+
+static hand play(const deal *d) {
+  __int128 start = (__int128)d->block * d->coord, period = (__int128)d->block * d->procs;
+  if (start >= d->gsize) return (hand){ 0 };
+  int64_t left = d->gsize - (int64_t)start;
+  hand h = { .start = (int64_t)start, .rest = left };
+  if (period <= left) {
+    h.period = (int64_t)period;
+    h.full = left / h.period;
+    h.rest = left % h.period;
+  }
+  h.rest = ldg_min(h.rest, d->block);
+  if (h.rest == d->block) { /* the last block is whole; a single one needs no period */
+    h.full++;
+    h.rest = 0;
+  }
+  return h;
 }
 
 static bool valid_grid(int64_t size, int64_t rank, int ndims, const int64_t *psizes) {
@@ -180,7 +172,8 @@ int lading_type_darray(int64_t size, int64_t rank, int ndims, const int64_t *gsi
     deal d;
     int r = make_deal(distribs[k], gsizes[k], dargs[k], psizes[k], &d);
     d.coord = r ? 0 : coord_of(rank, k, ndims, psizes);
-    if (!r) r = take_hand(&p, &d);
+    const hand h = r ? (hand){ 0 } : play(&d);
+    if (!r) r = take(&p, d.gsize, &h, d.block);
     if (r) {
       ldg_rep_free(p.rep);
       return r;
