@@ -82,14 +82,13 @@ int lading_type_info(const lading_type *type, lading_info *out) {
   if (!e) e = ldg_layout_stats(p->layout, &st);
   if (e) return e;
   const ldg_rep *r = p->layout->rep;
-  const bool offset = r->kind == LDG_JOIN && r->n == 1;
   *out = (lading_info){
     .size = r->size, .lb = type->lb, .extent = type->ub - type->lb, .true_lb = r->lo, .true_extent = r->hi - r->lo,
     .blocks = r->runs, .min_block = st.min_run, .max_block = st.max_run,
     .elements = type->sig.n ? type->sig.n * type->sig.node->elements : 0,
     .description_bytes = (int64_t)sizeof *p->layout + ldg_rep_memory(r),
     .elem = type->sig.n ? type->sig.node->kind : -1,
-    .depth = r->size ? r->depth - offset : 0,
+    .depth = r->size ? ldg_rep_body(r)->depth : 0,
     .contiguous = r->runs == 1 && type->ub - type->lb == r->size,
     .monotonic = st.monotonic, .overlaps = st.overlaps,
   };

@@ -89,7 +89,6 @@ ldg_bounds ldg_build_unite(ldg_bounds a, ldg_bounds b);
  * its own of sig.node. */
 int ldg_build_make(const ldg_rep *rep, ldg_sig sig, ldg_bounds b, int64_t align, lading_type **out);
 int ldg_build_empty(lading_type **out); /* empty typemap: no bytes, no bounds */
-const ldg_rep *ldg_build_nothing(void); /* the rep of no bytes; immortal */
 
 /* Like the rep constructors, but take over the caller's reference of child, on an error too, and add no node for one
  * iteration, an offset of 0, or an empty child. n >= 0. */

@@ -58,7 +58,7 @@ static int mixed_rep(const hand *h, int64_t block, int64_t slab, const ldg_rep *
 
 static int hand_rep(const hand *h, int64_t block, int64_t slab, const ldg_rep *item, const ldg_rep **out) {
   if (item->size == 0 || (h->full == 0 && h->rest == 0)) {
-    *out = ldg_build_nothing();
+    *out = &ldg_rep_nothing;
     return LADING_OK;
   }
   if (h->rest == 0) return full_rep(h, block, slab, item, out);

@@ -92,7 +92,7 @@ static int varied_void(int64_t n, const int64_t *lens, const offsets *o, const l
   range item;
   int r = item_range(n, lens, o, ldg_build_extent(old), &item);
   if (!r) r = ldg_build_shift(&b, item.lo, item.hi);
-  return r ? r : ldg_build_make(ldg_build_nothing(), old->sig, b, 1, out);
+  return r ? r : ldg_build_make(&ldg_rep_nothing, old->sig, b, 1, out);
 }
 
 /* The rep has been through the list and knows what is asked here: how far the copies of `old` reach, and how many there are. */

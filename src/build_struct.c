@@ -87,7 +87,7 @@ static int add_epsilon(ldg_bounds *b, int64_t align) {
 }
 
 static int fields_rep(const fields *f, const ldg_rep **out) {
-  *out = ldg_build_nothing();
+  *out = &ldg_rep_nothing;
   if (f->n == 0) return LADING_OK;
   if (f->n == 1) return ldg_build_place(f->at[0], ldg_rep_ref(f->kid[0]), out);
   return ldg_rep_join(f->n, f->at, f->kid, out);

@@ -46,8 +46,6 @@ ADJACENT(two_int, int);
 ADJACENT(long_double_int, long double);
 _Static_assert(offsetof(short_int, b) > sizeof(short) && sizeof(short_int) == offsetof(short_int, b) + sizeof(int), "two runs");
 
-static const ldg_rep nothing = LDG_REP_BYTES(0);
-
 #define REP(e, name, type, bytes, ext, count) [LADING_##e] = LDG_REP_BYTES(bytes),
 static const ldg_rep reps[LADING_ELEM_MAX] = { ELEMS(REP) };
 
@@ -78,8 +76,6 @@ const lading_type *lading_elem_type(lading_elem elem) {
 const char *ldg_build_elem_name(lading_elem e) {
   return (unsigned)e < LADING_ELEM_MAX ? names[e] : "mixed";
 }
-
-const ldg_rep *ldg_build_nothing(void) { return &nothing; }
 
 /* ---- bounds, MPI-4.1 section 5.1.7 ---- */
 
@@ -119,7 +115,7 @@ int ldg_build_loop(int64_t n, int64_t stride, const ldg_rep *child, const ldg_re
     return LADING_OK;
   }
   int r = n ? ldg_rep_repeat(n, stride, child, out) : LADING_OK;
-  if (n == 0) *out = &nothing;
+  if (n == 0) *out = &ldg_rep_nothing;
   ldg_rep_free(child);
   return r;
 }
@@ -163,7 +159,7 @@ int ldg_build_make(const ldg_rep *rep, ldg_sig sig, ldg_bounds b, int64_t align,
 }
 
 int ldg_build_empty(lading_type **out) {
-  return ldg_build_make(&nothing, (ldg_sig){ 0 }, (ldg_bounds){ 0 }, 1, out);
+  return ldg_build_make(&ldg_rep_nothing, (ldg_sig){ 0 }, (ldg_bounds){ 0 }, 1, out);
 }
 
 int ldg_build_from_rep(const ldg_rep *rep, lading_type **out) {

@@ -4,8 +4,6 @@
  * and memory follow the nodes that there are and neither the runs nor the tree written out. */
 #include "canon_rules.h"
 
-static const ldg_rep nothing = LDG_REP_BYTES(0);
-
 /* Passes over a locally reduced tree until it stays as it is. */
 enum { PASSES_MAX = 8 };
 
@@ -255,7 +253,7 @@ static int reduce_locally(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *i
 /* ---- the root ----------------------------------------------------------------------------------------------------------- */
 
 static int root(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *item, const ldg_rep **out) {
-  if (item->at == 0 || (in->kind == LDG_JOIN && in->n == 1 && in->kids[0] == item->rep)) {
+  if (item->at == 0 || (ldg_rep_is_shifted(in) && in->kids[0] == item->rep)) {
     *out = item->at == 0 ? item->rep : ldg_rep_ref(in);
     if (item->at != 0) ldg_rep_free(item->rep);
     return LADING_OK;
@@ -268,7 +266,7 @@ static int root(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *item, const
 
 /* Without the offset that a canonical tree has at its root: it must weigh the same as the tree it came from. */
 static int64_t weight(const ldg_rep *r) {
-  while (r->kind == LDG_JOIN && r->n == 1) r = r->kids[0];
+  while (ldg_rep_is_shifted(r)) r = r->kids[0];
   return ldg_rep_memory(r);
 }
 
@@ -293,7 +291,7 @@ int ldg_canon_within(const ldg_rep *in, int64_t limit, const ldg_rep **out, ldg_
   ldg_canon_item item;
   if (in->size == 0) {
     if (in->kind != LDG_BYTES) ldg_canon_fired(&x, LDG_RULE_EMPTY);
-    *out = &nothing;
+    *out = &ldg_rep_nothing;
     return LADING_OK;
   }
   int rc = reduce_whole(&x, in, &item);

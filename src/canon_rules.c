@@ -5,8 +5,6 @@
 /* Deeper than any tree of rules that still gets somewhere; keeps a chain of rules that undo each other finite. */
 enum { LEVEL_MAX = 64 };
 
-const ldg_rep ldg_one_byte = LDG_REP_BYTES(1);
-
 static int finish(int rc) {
   return rc ? rc : 1;
 }
@@ -64,7 +62,7 @@ static int counted(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out) {
   int64_t *cnt = ldg_alloc(8 * v->n);
   if (!cnt) return LADING_ERR_NOMEM;
   for (int64_t i = 0; i < v->n; i++) cnt[i] = v->cnt[i] * v->stride; /* <= size */
-  ldg_rep bytes = ldg_view_blocks(v->n, v->at, cnt, 1, &ldg_one_byte);
+  ldg_rep bytes = ldg_view_blocks(v->n, v->at, cnt, 1, &ldg_rep_one_byte);
   int rc = ldg_canon_node(x, &bytes, out);
   ldg_free(cnt);
   return finish(rc);
@@ -115,7 +113,7 @@ static int touch_blocks(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out)
   int64_t *at = ldg_alloc(16 * v->n);
   if (!at) return LADING_ERR_NOMEM;
   int64_t *cnt = at + v->n, n = melt(v, at, cnt);
-  ldg_rep list = v->cnt ? ldg_view_blocks(n, at, cnt, v->stride, v->child) : ldg_view_blocks(n, at, cnt, 1, &ldg_one_byte);
+  ldg_rep list = v->cnt ? ldg_view_blocks(n, at, cnt, v->stride, v->child) : ldg_view_blocks(n, at, cnt, 1, &ldg_rep_one_byte);
   int rc = ldg_canon_node(x, &list, out);
   ldg_free(at);
   return finish(rc);
@@ -273,7 +271,7 @@ static int lengths(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out) {
   int64_t *cnt = ldg_alloc(8 * v->n);
   if (!cnt) return LADING_ERR_NOMEM;
   for (int64_t i = 0; i < v->n; i++) cnt[i] = v->kids[i]->n;
-  ldg_rep list = ldg_view_blocks(v->n, v->at, cnt, 1, &ldg_one_byte);
+  ldg_rep list = ldg_view_blocks(v->n, v->at, cnt, 1, &ldg_rep_one_byte);
   int rc = ldg_canon_node(x, &list, out);
   ldg_free(cnt);
   return finish(rc);

@@ -73,8 +73,6 @@ static inline void ldg_canon_fired(const ldg_canon_ctx *x, int rule) {
   if (x->trace) x->trace->fired[rule]++;
 }
 
-extern const ldg_rep ldg_one_byte;
-
 /* Canonical form of a node whose children are canonical and have first == 0; of blocks and join relative to at[0]. One
  * reference. ERR_NOMEM, or ERR_OVERFLOW and ERR_DEPTH where the node itself cannot be made. */
 int ldg_canon_node(ldg_canon_ctx *x, const ldg_rep *view, const ldg_rep **out);

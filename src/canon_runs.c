@@ -207,7 +207,7 @@ static int parse(ldg_canon_ctx *x, int64_t n, const int64_t *off, const int64_t 
     ldg_canon_fired(x, LDG_RULE_NEST);
     return make_nest(len[0], &t, out);
   }
-  ldg_rep list = ldg_view_blocks(n, off, len, 1, &ldg_one_byte);
+  ldg_rep list = ldg_view_blocks(n, off, len, 1, &ldg_rep_one_byte);
   const bool merged = x->merged;
   x->merged = true;
   int rc = ldg_canon_node(x, &list, out);

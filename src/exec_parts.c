@@ -122,9 +122,8 @@ static int64_t block_of(const ldg_rep *r) {
 
 /* The least stretch of the stream that is whole blocks on both sides; INT64_MAX where that cannot be counted. */
 static int64_t period_of(int64_t x, int64_t y) {
-  int64_t a = x, b = y, all;
-  for (int64_t rest; b; a = b, b = rest) rest = a % b;
-  return __builtin_mul_overflow(x / a, y, &all) ? INT64_MAX : all;
+  int64_t all;
+  return ldg_mul(x / (int64_t)ldg_gcd((uint64_t)x, (uint64_t)y), y, &all) ? INT64_MAX : all;
 }
 
 /* Bytes of a tile. Of the first cache, where both sides find their places by division; whole blocks of both, where that is not too many. Of

@@ -102,7 +102,7 @@ typedef struct side { radix r[LADING_DEPTH_MAX + 2]; int count, next; bool open;
 
 static bool side_of(side *s, const ldg_rep *r, int64_t extent, int64_t *at) {
   *at = 0;
-  if (r->kind == LDG_JOIN && r->n == 1) *at = r->at[0], r = r->kids[0];
+  if (ldg_rep_is_shifted(r)) *at = r->at[0], r = r->kids[0];
   int loops;
   const ldg_rep *leaf = peel(r, &loops);
   if (leaf->kind != LDG_BYTES || r->size == 0) return false;

@@ -292,7 +292,7 @@ static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan
   atomic_init(&p->unpaired, 0);
   const ldg_rep *r = l->rep;
   p->layout = ldg_layout_ref(l), p->size = r->size, p->extent = extent, p->at = 0;
-  if (r->kind == LDG_JOIN && r->n == 1) p->at = r->at[0], r = r->kids[0];
+  if (ldg_rep_is_shifted(r)) p->at = r->at[0], r = r->kids[0];
   memset(&p->many, 0, offsetof(ldg_step, job));
   p->distinct = distinct_items(r, extent);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) p->easy[dir] = easy_items(p, dir);

@@ -72,10 +72,6 @@ typedef struct ldg_turn { int64_t lo, hi, from, to; bool ordered; } ldg_turn;
 int ldg_queue_turns(const ldg_work *w, ldg_turn *turn, int max);
 int ldg_queue_turns_most(const ldg_work *w); /* launches that are worth it: so many, or more where they are long */
 
-/* What does not begin at 0 is, in normal form, a join of one: its place is the base's, and its body has a step less to go down. */
-static inline bool ldg_queue_is_shifted(const ldg_rep *r) { return r->kind == LDG_JOIN && r->n == 1; }
-const ldg_rep *ldg_queue_body(const ldg_rep *r);
-
 /* The image of a canonical tree (cargo.h); and of a layout that is small enough for it the flat one. Places are the body's. */
 int64_t ldg_queue_image_words(const ldg_rep *r);
 void ldg_queue_image_write(const ldg_rep *r, int64_t *words);

@@ -245,10 +245,10 @@ static int by_nest(shipment *s, bool *done) {
 static int64_t bytes_of_image(const void *of) { return 8 * ldg_queue_image_words(of); }
 static void fill_image(const void *of, void *to) { ldg_queue_image_write(of, to); }
 
-static const char *body_at(const ldg_side *s) { return ldg_at(s->base, ldg_queue_is_shifted(s->rep) ? s->rep->at[0] : 0); }
+static const char *body_at(const ldg_side *s) { return ldg_at(s->base, ldg_rep_is_shifted(s->rep) ? s->rep->at[0] : 0); }
 
 static int image_of(shipment *s, const ldg_plan *p, ldg_table_words *out) {
-  const ldg_table_maker maker = { bytes_of_image, fill_image, ldg_queue_body(p->layout->rep) };
+  const ldg_table_maker maker = { bytes_of_image, fill_image, ldg_rep_body(p->layout->rep) };
   const lading_id id = ldg_layout_named(p->layout);
   return s->dev->table(s->lane, &id, &maker, out);
 }
@@ -279,7 +279,7 @@ int ldg_queue_keep_tables(const ldg_device *dev, ldg_lane *lane, const ldg_work 
 
 static bool is_list(const ldg_work *w, int i) {
   const ldg_side *s = &w->side[i];
-  const ldg_rep *r = ldg_queue_body(s->rep);
+  const ldg_rep *r = ldg_rep_body(s->rep);
   return s->count == 1 && r->kind == LDG_BLOCKS && !r->psum && ldg_side_is_run(&w->side[!i]) && !ldg_queue_is_flat(w->plan[i]->layout);
 }
 
@@ -307,7 +307,7 @@ static void list_shape(ldg_cargo *c, const void *nest, int32_t word, int64_t uni
 static int by_list(shipment *s, bool *done) {
   const ldg_side *side = s->work->side;
   const int at = is_list(s->work, LDG_SRC) ? LDG_SRC : LDG_DST;
-  const ldg_rep *r = ldg_queue_body(side[at].rep);
+  const ldg_rep *r = ldg_rep_body(side[at].rep);
   const ldg_side *run = &side[!at];
   ldg_cargo c = blank(s);
   ldg_nest n;
@@ -343,7 +343,7 @@ static bool is_flat(const shipment *s, uint64_t bits) {
 
 /* What is small is found by one load, whatever its tree. */
 static int load_image(shipment *s, ldg_cargo_side *to, const ldg_side *side, const ldg_plan *p, bool narrow) {
-  const bool one_run = ldg_queue_body(side->rep)->kind == LDG_BYTES;
+  const bool one_run = ldg_rep_body(side->rep)->kind == LDG_BYTES;
   ldg_table_words image = { .there = NULL };
   const int e = narrow && one_run ? LADING_OK : its_image_of(s, p, &image);
   if (e) return e;

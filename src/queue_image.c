@@ -73,7 +73,6 @@ void ldg_queue_image_write(const ldg_rep *r, int64_t *words) {
   write_node(&p, r);
 }
 
-const ldg_rep *ldg_queue_body(const ldg_rep *r) { return ldg_queue_is_shifted(r) ? r->kids[0] : r; }
 
 /* ---- flat ---- */
 
@@ -83,7 +82,7 @@ int64_t ldg_queue_flat_most = 1 << 16;
 static int64_t flat_places(const ldg_layout *l) { return l->rep->size / ldg_layout_grain(l); }
 
 bool ldg_queue_is_flat(const ldg_layout *l) {
-  const ldg_rep *r = ldg_queue_body(l->rep);
+  const ldg_rep *r = ldg_rep_body(l->rep);
   const int64_t words = r->kind == LDG_BLOCKS && ldg_queue_flat_most ? r->n * (r->psum ? 2 : 1) : 0; /* as long as its lists are anyway */
   return r->kind != LDG_BYTES /* which has no places */ && r->size <= UINT32_MAX && r->lo >= INT32_MIN && r->hi <= INT32_MAX && flat_places(l) <= ldg_max(ldg_queue_flat_most, 2 * words);
 }
@@ -92,7 +91,7 @@ bool ldg_queue_is_flat_side(const ldg_plan *p, const ldg_side *s, int64_t hi) {
   if (hi > INT32_MAX) return false;
   if (ldg_side_is_run(s)) return true;
   const bool near = s->count == 1 || s->extent == (int32_t)s->extent;
-  return near && (ldg_queue_body(s->rep)->kind == LDG_BYTES || ldg_queue_is_flat(p->layout));
+  return near && (ldg_rep_body(s->rep)->kind == LDG_BYTES || ldg_queue_is_flat(p->layout));
 }
 
 int64_t ldg_queue_flat_words(const ldg_layout *l) { return LDG_IMAGE_NODE_WORDS + (flat_places(l) + 1) / 2; }
@@ -106,7 +105,7 @@ void ldg_queue_flat_write(const ldg_layout *l, int64_t *words) {
   words[ldg_queue_flat_words(l) - 1] = 0; /* of which half may be no place */
   ldg_cursor c;
   int64_t off, len;
-  ldg_cursor_seek(&c, ldg_queue_body(l->rep), 0);
+  ldg_cursor_seek(&c, ldg_rep_body(l->rep), 0);
   while (ldg_cursor_run(&c, &off, &len))
     for (int64_t k = 0; k < len && place < end; k += grain) *place++ = (int32_t)(off + k);
 }

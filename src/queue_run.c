@@ -1,9 +1,7 @@
 /* A work on the host, by the planner's strategies: what "host" queues do, and what a device's queue does with memory of the host. */
 #include "queue.h"
 
-static const ldg_rep one_byte = LDG_REP_BYTES(1);
-
-ldg_side ldg_queue_packed(const char *base, int64_t bytes) { return (ldg_side){ &one_byte, bytes, 1, base }; }
+ldg_side ldg_queue_packed(const char *base, int64_t bytes) { return (ldg_side){ &ldg_rep_one_byte, bytes, 1, base }; }
 
 static void move(const ldg_work *w) {
   const ldg_side *s = &w->side[LDG_SRC], *d = &w->side[LDG_DST];

@@ -2,6 +2,8 @@
  * allocation, with its arrays behind the struct. */
 #include "rep.h"
 
+const ldg_rep ldg_rep_nothing = LDG_REP_BYTES(0), ldg_rep_one_byte = LDG_REP_BYTES(1);
+
 /* The stream of the entries seen so far. `bad`: something left 64 bits; the numbers are then wrapped and worthless. */
 typedef struct facts {
   int64_t size, lo, hi, first, end, runs;

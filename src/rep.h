@@ -61,10 +61,15 @@ static inline int64_t ldg_rep_find(const int64_t *sum, int64_t n, int64_t byte) 
 /* The packed byte at which entry i of blocks or a join, or iteration i of a repeat, starts. */
 static inline int64_t ldg_rep_starts(const ldg_rep *r, int64_t i) { return r->psum ? r->psum[i] : i * r->child->size; }
 
+/* What does not begin at 0 is, in normal form, a join of one: its place is the base's, and its body has a level less to go down. */
+static inline bool ldg_rep_is_shifted(const ldg_rep *r) { return r->kind == LDG_JOIN && r->n == 1; }
+static inline const ldg_rep *ldg_rep_body(const ldg_rep *r) { return ldg_rep_is_shifted(r) ? r->kids[0] : r; }
+
 #define LDG_IMMORTAL INT64_MIN
 /* A static bytes node, for tables of built-in types. */
 #define LDG_REP_BYTES(len) { .refs = LDG_IMMORTAL, .kind = LDG_BYTES, .depth = 1, .nodes = 1, .n = (len), .size = (len), \
                              .hi = (len), .end = (len), .runs = (len) > 0 }
+extern const ldg_rep ldg_rep_nothing, ldg_rep_one_byte;
 
 /* Constructors. Arrays are copied, children get a reference of the new node; *out has one reference. n == 0, counts of 0
  * and empty children are legal and denote nothing. Return LADING_OK, ERR_ARG (negative counts), ERR_OVERFLOW (any offset,

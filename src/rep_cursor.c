@@ -7,9 +7,6 @@ static inline bool entry_is_dense(const ldg_rep *r) {
   return r->child->runs == 1 && r->stride == r->child->size;
 }
 
-/* Stands in for a root that is one piece, so that there is a level to leave. */
-static const ldg_rep whole = LDG_REP_BYTES(1);
-
 static inline void push(ldg_cursor *c, const ldg_rep *r, int64_t base, int64_t i, int64_t j) {
   c->level[++c->top] = (ldg_cursor_level){ r, i, j, base };
 }
@@ -50,7 +47,7 @@ void ldg_cursor_seek(ldg_cursor *c, const ldg_rep *r, int64_t byte) {
   c->top = -1;
   c->off = c->len = 0;
   if (byte >= r->size) return;
-  if (r->runs == 1) push(c, &whole, 0, 0, 0);
+  if (r->runs == 1) push(c, &ldg_rep_one_byte, 0, 0, 0); /* stands in for a root that is one piece, so that there is a level to leave */
   descend(c, r, 0, byte);
 }
 
@@ -235,10 +232,6 @@ static void byte_in_copies(place *p, const ldg_rep *child, int64_t each) {
   enter_copy(p, child, p->byte / child->size, each, -1);
 }
 
-static int64_t entry_start(const ldg_rep *r, int64_t i) {
-  return r->psum ? r->psum[i] : i * r->child->size;
-}
-
 /* One level down, to the entry that holds break p->k or the link after it; *done: it is that link, at p->byte. */
 static int step_to_break(place *p, bool *done) {
   const ldg_rep *r = p->r;
@@ -252,7 +245,7 @@ static int step_to_break(place *p, bool *done) {
     int64_t i = ldg_rep_find(sums, r->n, p->k - 1);
     p->k -= sums[i];
     *done = p->k >= entry_span(r, i).runs;
-    p->byte += entry_start(r, i + *done);
+    p->byte += ldg_rep_starts(r, i + *done);
     p->r = r->kids ? r->kids[i] : r->child;
     if (*done) return LADING_OK;
     if (r->cnt) break_in_copies(p, r->child, r->child->runs - copies_touch(r->child, r->stride));
@@ -287,7 +280,7 @@ static int step_to_byte(place *p) {
   int rc = run_sums(r, &sums);
   if (rc) return rc;
   int64_t i = r->psum ? ldg_rep_find(r->psum, r->n, p->byte) : p->byte / r->child->size;
-  p->byte -= entry_start(r, i);
+  p->byte -= ldg_rep_starts(r, i);
   p->k += sums[i];
   p->r = r->kids ? r->kids[i] : r->child;
   if (r->cnt) byte_in_copies(p, r->child, r->child->runs - copies_touch(r->child, r->stride));

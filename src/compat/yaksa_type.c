@@ -36,8 +36,7 @@ static const unsigned char elem_of[LDG_YAKSA_LAST + 1] = {
   [YAKSA_TYPE__2INT] = LADING_2INT, [YAKSA_TYPE__SHORT_INT] = LADING_SHORT_INT, [YAKSA_TYPE__LONG_DOUBLE_INT] = LADING_LONG_DOUBLE_INT,
 };
 
-static const ldg_rep nothing = LDG_REP_BYTES(0);
-static lading_type null_type = { .refs = LDG_IMMORTAL, .rep = &nothing, .align = 1 }; /* not const: a plan is hung onto it */
+static lading_type null_type = { .refs = LDG_IMMORTAL, .rep = &ldg_rep_nothing, .align = 1 }; /* not const: a plan is hung onto it */
 
 const lading_type *ldg_yaksa_builtin(yaksa_type_t number) {
   if (number == YAKSA_TYPE__NULL) return &null_type;
