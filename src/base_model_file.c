@@ -67,13 +67,6 @@ bool ldg_model_row_at(int i, char buf[64], ldg_model_row *out) {
 
 /* ---- writing ---- */
 
-/* FNV-1a: finds damage, keeps nobody out */
-static uint64_t checksum(const char *s, int64_t n) {
-  uint64_t h = 0xcbf29ce484222325u;
-  for (int64_t i = 0; i < n; i++) h = (h ^ (unsigned char)s[i]) * 0x100000001b3u;
-  return h;
-}
-
 void ldg_model_print(const ldg_model *m, const char *fingerprint, ldg_text *t) {
   const int64_t *v = (const int64_t *)m, from = t->len;
   char name[64];
@@ -84,7 +77,7 @@ void ldg_model_print(const ldg_model *m, const char *fingerprint, ldg_text *t) {
     for (int64_t k = 0; k < r.n; k++) ldg_text_add(t, " %lld", (long long)v[r.at + k]);
     ldg_text_add(t, "\n");
   }
-  if (t->len < t->cap) ldg_text_add(t, "end %016llx\n", (unsigned long long)checksum(t->buf + from, t->len - from));
+  if (t->len < t->cap) ldg_text_add(t, "end %016llx\n", (unsigned long long)ldg_checksum(t->buf + from, t->len - from));
   else t->len += 21; /* as long as it would be */
 }
 
@@ -126,7 +119,7 @@ static bool take_all(reader *r, ldg_model *m) {
 /* The last line, over all that stands before it. */
 static bool sealed(const char *text, const reader *r) {
   char line[24];
-  snprintf(line, sizeof line, "end %016llx\n", (unsigned long long)checksum(text, r->at - text));
+  snprintf(line, sizeof line, "end %016llx\n", (unsigned long long)ldg_checksum(text, r->at - text));
   return r->end - r->at == 21 && memcmp(r->at, line, 21) == 0;
 }
 
@@ -192,6 +185,6 @@ bool ldg_model_path(char *buf, int64_t cap) {
   const bool xdg = cache && *cache == '/'; /* relative ones are to be ignored, says the XDG specification */
   if (!xdg && !(home && *home)) return false;
   ldg_cpu_fingerprint(line);
-  const unsigned long long kind = checksum(line, (int64_t)strlen(line));
+  const unsigned long long kind = ldg_checksum(line, (int64_t)strlen(line));
   return snprintf(buf, (size_t)cap, "%s%s/lading/model-%016llx", xdg ? cache : home, xdg ? "" : "/.cache", kind) < cap;
 }

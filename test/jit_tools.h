@@ -143,7 +143,7 @@ static inline void forge(const char *path, int64_t least, int64_t most, bool els
   const int64_t n = read(fd, file, sizeof file);
   ldg_cache_tail *tail = (ldg_cache_tail *)(void *)(file + n - (int64_t)sizeof *tail);
   if (other) memcpy(file + tail->entry, other->bytes, other->n);
-  tail->least = least, tail->most = most, tail->machine ^= elsewhere, tail->sum = ldg_cache_sum(file, n - 8);
+  tail->least = least, tail->most = most, tail->machine ^= elsewhere, tail->sum = ldg_checksum(file, n - 8);
   ck_assert_int_eq(pwrite(fd, file, (size_t)n, 0), n);
   close(fd);
 }

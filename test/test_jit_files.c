@@ -205,7 +205,7 @@ static void move_verdict(const char *path) {
   close(fd);
   ck_assert_ptr_null(ldg_cache_check(file, n, &tail, &key));
   ldg_cache_tail *own = (ldg_cache_tail *)(void *)(file + n - (int64_t)sizeof *own);
-  own->least = INT64_MAX, own->machine = judge_of, own->sum = ldg_cache_sum(file, n - 8);
+  own->least = INT64_MAX, own->machine = judge_of, own->sum = ldg_checksum(file, n - 8);
   ldg_cache_name(key, judge_of, name);
   snprintf(to, sizeof to, "%.*s/%s", (int)(strrchr(path, '/') - path), path, name);
   const int other = open(to, O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0600);

@@ -87,20 +87,13 @@ int ldg_cache_open(int dir, const char *name, int64_t *size, const char **why) {
 
 /* ---- what is in a file ---- */
 
-uint64_t ldg_cache_sum(const void *bytes, int64_t n) {
-  const unsigned char *p = bytes;
-  uint64_t h = 0xcbf29ce484222325u;
-  for (int64_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3u; /* every step is reversible: no single flip stays hidden */
-  return h;
-}
-
 const char *ldg_cache_check(const char *bytes, int64_t n, const ldg_cache_tail **tail, const char **key) {
   static ldg_cache_tail t; /* for its size */
   const int64_t most = n - (int64_t)sizeof t;
   if (n < (int64_t)sizeof t || n % 8) return "it is cut off";
   const ldg_cache_tail *x = (const ldg_cache_tail *)(const void *)(bytes + most);
   if (memcmp(x->magic, LDG_CACHE_MAGIC, sizeof x->magic) != 0) return "it is no kernel, or cut off";
-  if (x->sum != ldg_cache_sum(bytes, n - 8)) return "it is damaged";
+  if (x->sum != ldg_checksum(bytes, n - 8)) return "it is damaged";
   if (x->object < 1 || x->object > most || x->entry < 1 || x->entry >= x->object || x->least < 1 || x->most < 1) return "its numbers make no sense";
   if (x->key < 1 || x->key > LDG_KEY_MAX || x->key > most - x->object) return "its numbers make no sense";
   *tail = x, *key = bytes + most - x->key;

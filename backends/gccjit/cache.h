@@ -35,7 +35,6 @@ void ldg_cache_name(const char *key, uint64_t machine, char name[LDG_CACHE_NAME]
 bool ldg_cache_is_name(const char *name);
 /* The kind of machine and the library's version, in a hash: a kernel of others is as right, but may gain less, or more. */
 uint64_t ldg_cache_machine(void);
-uint64_t ldg_cache_sum(const void *bytes, int64_t n);
 /* Of n bytes of a file: NULL and where the tail and the key are, or why it is no kernel. */
 const char *ldg_cache_check(const char *bytes, int64_t n, const ldg_cache_tail **tail, const char **key);
 

@@ -10,5 +10,6 @@
 const char *judge_right(const ldg_key *key, ldg_kernel *kernel);
 /* Sets least, most, before_ps and after_ps; and *ratio, how many times faster it is, the mean over many and few iterations. */
 const char *judge_speed(const ldg_key *key, ldg_kernel *kernel, ldg_cache_tail *tail, double *ratio);
+int64_t judge_now(void); /* ns of a clock that goes on evenly */
 
 #endif

@@ -136,7 +136,7 @@ static const char *write_tail(work *w, ldg_cache_tail *t) {
   if (!write_all(w->fd, key, t->key, start) || !write_all(w->fd, t, (int64_t)sizeof *t, start + t->key)) return "no room on the disk";
   if (!w->map) w->map = mmap(NULL, (size_t)w->size, PROT_READ | PROT_EXEC, MAP_SHARED, w->fd, 0);
   if (w->map == MAP_FAILED) return "the object cannot be mapped to be run";
-  t->sum = ldg_cache_sum(w->map, w->size - 8);
+  t->sum = ldg_checksum(w->map, w->size - 8);
   return write_all(w->fd, &t->sum, 8, w->size - 8) ? NULL : "no room on the disk";
 }
 
@@ -145,12 +145,6 @@ static const char *judge(work *w, ldg_cache_tail *t) {
   if (!ldg_cpu_has(w->key.level->name)) return "this machine cannot run what it would have to try";
   const char *why = judge_right(&w->key, kernel);
   return why ? why : judge_speed(&w->key, kernel, t, &w->ratio);
-}
-
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
 static const char *make(work *w, bool dump) {
@@ -163,7 +157,7 @@ static const char *make(work *w, bool dump) {
 }
 
 static const char *publish(work *w, int64_t since) {
-  w->tail.compile_ns = now_ns() - since;
+  w->tail.compile_ns = judge_now() - since;
   const bool useless = w->tail.least == INT64_MAX;
   char name[LDG_CACHE_NAME], other[LDG_CACHE_NAME];
   const char *why = write_tail(w, &w->tail);
@@ -186,7 +180,7 @@ static void close_work(work *w) {
 
 /* In every way that is able; the fastest stays. What was right in one way is not excused by another that is wrong. */
 const char *store_kernel(int dir, const char *scratch, const char *text, bool dump) {
-  const int64_t since = now_ns();
+  const int64_t since = judge_now();
   work w[LDG_CUT_WAYS];
   const char *why = "no way is able to";
   int best = -1, n = 0;
