@@ -1,8 +1,6 @@
 /* pack, unpack, copy. A whole item of a committed type is a pointer chase and a call; the rest is checked first. */
 #include "api.h"
 
-#define INLINE static inline __attribute__((always_inline)) /* with the direction as a constant */
-
 static inline const ldg_plan *plan_made(const lading_type *t) { return t ? ldg_api_plan_made(t) : NULL; }
 
 /* The first call of a type, and more items than are known to fit. */
@@ -17,13 +15,13 @@ static __attribute__((noinline)) int move_first(const lading_type *t, int64_t co
 }
 
 /* `at` is the place of the items, moved by where the plan has them. Whoever returns this goes there, and does not come back. */
-INLINE int run(const ldg_job *j, int dir, const char *at, const void *packed, int64_t n) {
+LDG_INLINE int run(const ldg_job *j, int dir, const char *at, const void *packed, int64_t n) {
   return dir == LDG_PACK ? j->run(j, at, (char *)(uintptr_t)packed, 0, n) : j->run(j, packed, (char *)(uintptr_t)at, 0, n);
 }
 
 /* All but one item. Segments of a few KiB: every function that is entered and left takes a line of stack from them in the first-level
  * cache. So this one ends with a call, rather than after one, and is there for each direction. */
-INLINE int move_more(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
+LDG_INLINE int move_more(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
   if (p && packed && ldg_api_is_many(p, count, dir, lo, hi)) return run(&p->many.job[dir], dir, ldg_at(mem, p->at), packed, count * p->per);
   if (!p || !packed || count < 0 || count > p->easy[LDG_PACK]) return move_first(t, count, dir, mem, packed, lo, hi);
@@ -38,7 +36,7 @@ static __attribute__((noinline)) int unpack_more(const lading_type *t, int64_t c
 }
 
 /* One item: nothing to multiply, no register to save, and one jump, which is not taken. What an empty item has runs for nothing. */
-INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
+LDG_INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
   if (__builtin_expect(p && packed && ldg_api_is_one(p, count, lo, hi), 1)) return run(&p->one.job[dir], dir, ldg_at(mem, p->at), packed, p->one.n);
   return dir == LDG_PACK ? pack_more(t, count, mem, packed, lo, hi) : unpack_more(t, count, mem, packed, lo, hi);

@@ -6,6 +6,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#define LDG_INLINE static inline __attribute__((always_inline)) /* with some arguments as constants, or where a call would save registers */
+#define LDG_PRAGMA(words) _Pragma(#words)
+#if defined(__clang__)
+#define LDG_UNROLL_BY(n) LDG_PRAGMA(clang loop unroll_count(n))
+#else
+#define LDG_UNROLL_BY(n) LDG_PRAGMA(GCC unroll n)
+#endif
+
 /* true when a op b does not fit in int64_t; *r is then undefined */
 static inline bool ldg_add(int64_t a, int64_t b, int64_t *r) { return __builtin_add_overflow(a, b, r); }
 static inline bool ldg_sub(int64_t a, int64_t b, int64_t *r) { return __builtin_sub_overflow(a, b, r); }

@@ -5,28 +5,27 @@
 #include "plan_pair.h"
 #include "plan_tree.h"
 
-#define INLINE static inline __attribute__((always_inline)) /* with the way as a constant */
-INLINE const char *from(const ldg_way *w, const char *mem, const char *packed) { return w->dir == LDG_PACK ? mem : packed; }
-INLINE char *to(const ldg_way *w, const char *mem, const char *packed) {
+LDG_INLINE const char *from(const ldg_way *w, const char *mem, const char *packed) { return w->dir == LDG_PACK ? mem : packed; }
+LDG_INLINE char *to(const ldg_way *w, const char *mem, const char *packed) {
   return (char *)(uintptr_t)(w->dir == LDG_PACK ? packed : mem);
 }
 
 #define MOVES(w) __builtin_expect(!(w)->op, 1) /* rather than reduces */
 
-INLINE int leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
+LDG_INLINE int leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
   const ldg_job *j = w->part ? ldg_plan_part : ldg_plan_bytes;
   if (MOVES(w)) return j->run(j, from(w, mem, packed), to(w, mem, packed), 0, n);
   return w->op->dense(from(w, mem, packed), to(w, mem, packed), ldg_op_elements(w->op, n)), LADING_OK;
 }
 
-INLINE void start(const ldg_step *s, int64_t i, const char **mem, const char **packed) {
+LDG_INLINE void start(const ldg_step *s, int64_t i, const char **mem, const char **packed) {
   if (s->rep->kind == LDG_REPEAT) *mem = ldg_at(*mem, i * s->stride[0]), *packed = ldg_at(*packed, i * s->stride[1]);
 }
 
-INLINE int64_t size_of(const ldg_step *s, int64_t i) { return s->rep->psum ? s->rep->psum[i + 1] - s->rep->psum[i] : s->each; }
+LDG_INLINE int64_t size_of(const ldg_step *s, int64_t i) { return s->rep->psum ? s->rep->psum[i + 1] - s->rep->psum[i] : s->each; }
 
 /* Goes into iteration or entry i; NULL: its bytes are in one piece. */
-INLINE const ldg_step *enter(const ldg_step *s, int64_t i, const char **mem, const char **packed) {
+LDG_INLINE const ldg_step *enter(const ldg_step *s, int64_t i, const char **mem, const char **packed) {
   const ldg_rep *r = s->rep;
   const bool repeat = r->kind == LDG_REPEAT;
   *mem = ldg_at(*mem, repeat ? i * s->stride[0] : r->at[i]);
@@ -50,7 +49,7 @@ static __attribute__((noinline)) int whole_op(const ldg_step *s, const ldg_way *
   return LADING_OK;
 }
 
-INLINE int whole(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t i1) {
+LDG_INLINE int whole(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t i0, int64_t i1) {
   const ldg_job *j = &s->job[w->dir];
   if (!MOVES(w)) return whole_op(s, w, mem, packed, i0, i1);
   start(s, i0, &mem, &packed);
@@ -58,7 +57,7 @@ INLINE int whole(const ldg_step *s, const ldg_way *w, const char *mem, const cha
 }
 
 /* Whether there are no steps to go down to. Then the bytes were moved. */
-INLINE bool bottom(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+LDG_INLINE bool bottom(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   if (!s || s->rep->kind == LDG_BYTES) return leaf(w, ldg_at(mem, lo), ldg_at(packed, lo), hi - lo), true;
   return s->thin ? ldg_tree_walk(s->rep, w->dir, mem, packed, lo, hi), true : false;
 }
@@ -115,7 +114,7 @@ static __attribute__((noinline)) int cut(const ldg_step *s, const ldg_way *w, co
 }
 
 /* Whole iterations or entries of one length are a call that passes on what it got. */
-INLINE int range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+LDG_INLINE int range(const ldg_step *s, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   int64_t head, tail;
   if (s->each == 0 || s->thin || s->rep->kind == LDG_BYTES) return ragged(s, w, mem, packed, lo, hi);
   const int64_t i0 = ldg_plan_divide(s, lo, &head), i1 = ldg_plan_divide(s, hi, &tail);
@@ -143,9 +142,9 @@ static __attribute__((noinline)) int items(const ldg_plan *p, int64_t count, con
 }
 
 /* Is [lo, hi) only some of a message most of which is not in the first cache? */
-INLINE bool is_part(const ldg_plan *p, int64_t count, int64_t lo, int64_t hi) { return count * p->size >= LDG_PLAN_LONG && hi - lo < count * p->size; }
+LDG_INLINE bool is_part(const ldg_plan *p, int64_t count, int64_t lo, int64_t hi) { return count * p->size >= LDG_PLAN_LONG && hi - lo < count * p->size; }
 
-INLINE int run(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
+LDG_INLINE int run(const ldg_plan *p, int64_t count, const ldg_way *w, const char *mem, const char *packed, int64_t lo, int64_t hi) {
   if (lo == hi) return LADING_OK;
   mem = ldg_at(mem, p->at), packed = ldg_at(packed, -lo);
   return count == 1 ? range(&p->one, w, mem, packed, lo, hi) : items(p, count, w, mem, packed, lo, hi);

@@ -35,12 +35,6 @@ static inline spot take(const ldg_cursor_row *r, spot s, int64_t n) {
 
 typedef struct place { const char *base; const int64_t *at; int64_t stride, span; } place;
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll_count(4)")
-#else
-#define UNROLL _Pragma("GCC unroll 4")
-#endif
-
 /* The loops for one length; the offsets are on neither, one or both sides. */
 #define LOOPS(NAME, BYTES)                                                                                            \
   static void NAME(const place *from, const place *to, int64_t n, int64_t len) {                                      \
@@ -49,7 +43,7 @@ typedef struct place { const char *base; const int64_t *at; int64_t stride, span
     const int64_t *sat = from->at, *dat = to->at, ss = from->stride, ds = to->stride;                                 \
     (void)len;                                                                                                        \
     if (sat && dat) {                                                                                                 \
-      UNROLL                                                                                                          \
+      LDG_UNROLL_BY(4)                                                                                                \
       for (int64_t i = 0; i < n; i++) memcpy(ldg_at(d, dat[i]), ldg_at(s, sat[i]), (size_t)(BYTES));                  \
     }                                                                                                                 \
     else if (sat) for (int64_t i = 0; i < n; i++, d = ldg_at(d, ds)) memcpy(d, ldg_at(s, sat[i]), (size_t)(BYTES));   \

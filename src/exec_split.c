@@ -2,20 +2,13 @@
  * Packed and unpacked, all would be stored and loaded once more. To prefetch gains nothing here, also where lists go beyond the caches. */
 #include "exec_range.h"
 
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll_count(2)")
-#else
-#define UNROLL _Pragma("GCC unroll 2")
-#endif
-#define INLINE static inline __attribute__((always_inline)) /* with the piece, and which side is split, as constants */
-
 /* n longer blocks of m pieces. */
-INLINE bool blocks(const ldg_lists *l, bool splits, int64_t piece, int64_t n, int64_t m) {
+LDG_INLINE bool blocks(const ldg_lists *l, bool splits, int64_t piece, int64_t n, int64_t m) {
   const char *src = l->src;
   char *dst = l->dst;
   const int32_t *each = splits ? l->from : l->to, *list = splits ? l->to : l->from;
   for (; n > 0; n--, each++, list += m) {
-    UNROLL
+    LDG_UNROLL_BY(2)
     for (int64_t k = 0; k < m; k++) {
       if (splits) memcpy(dst + list[k], src + *each + k * piece, (size_t)piece);
       else memcpy(dst + *each + k * piece, src + list[k], (size_t)piece);
@@ -24,7 +17,7 @@ INLINE bool blocks(const ldg_lists *l, bool splits, int64_t piece, int64_t n, in
   return true;
 }
 
-INLINE bool by_width(const ldg_lists *l, bool splits, int64_t piece, int64_t n, int64_t m) {
+LDG_INLINE bool by_width(const ldg_lists *l, bool splits, int64_t piece, int64_t n, int64_t m) {
 #define CASE(BYTES) case BYTES: return blocks(l, splits, BYTES, n, m);
   switch (piece) {
     LDG_EXEC_WIDTHS(CASE)

@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-#define INLINE static inline __attribute__((always_inline)) /* for calls that pass on what they got */
-
 typedef struct hot {
   ldg_hot hot;
   ldg_run *below;                /* the job's own: tier 1 */
@@ -37,15 +35,15 @@ static void run_loops(const hot *h, ldg_kernel *k, int d, const char *src, char 
 }
 
 /* The kernel's own loop, or one turn of it for the whole step. */
-INLINE int run_here(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t turns) {
+LDG_INLINE int run_here(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t turns) {
   return k(ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), turns, h->dim[0].src, h->dim[0].dst, NULL);
 }
 /* Entries of a list: their packed places are counted from that of the first of all. */
-INLINE int run_entries(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
+LDG_INLINE int run_entries(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_dim *d = &h->dim[0];
   return k(ldg_at(src, h->at[0] + i0 * d->src), ldg_at(dst, h->at[1] + i0 * d->dst), n, d->src, d->dst, h->step->at4 + i0);
 }
-INLINE int64_t turns_of(const hot *h, int64_t n) { return h->loops ? n : n == h->step->n; }
+LDG_INLINE int64_t turns_of(const hot *h, int64_t n) { return h->loops ? n : n == h->step->n; }
 
 /* Is the kernel for such a call? */
 static bool is_for(const hot *h, int64_t n) {
@@ -53,7 +51,7 @@ static bool is_for(const hot *h, int64_t n) {
   return ldg_hot_is_for(&h->hot, turns, h->loops > 1 ? n * h->each_turns : turns);
 }
 
-INLINE int run_kernel(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
+LDG_INLINE int run_kernel(const hot *h, ldg_kernel *k, const char *src, char *dst, int64_t i0, int64_t n) {
   if (h->listed) return run_entries(h, k, src, dst, i0, n);
   if (h->loops <= 1) return run_here(h, k, src, dst, turns_of(h, n));
   run_loops(h, k, h->loops - 1, ldg_at(src, h->at[0]), ldg_at(dst, h->at[1]), n);
@@ -88,7 +86,7 @@ static __attribute__((noinline)) int run_counted(const ldg_job *j, const char *s
 }
 
 /* Without a kernel, and where none is to be expected any more: a call that passes on what it got, and saves no register for it. */
-INLINE int run_below(const ldg_job *j, const hot *h, const char *src, char *dst, int64_t i0, int64_t n) {
+LDG_INLINE int run_below(const ldg_job *j, const hot *h, const char *src, char *dst, int64_t i0, int64_t n) {
   return ldg_hot_is_settled(&h->hot) ? h->below(j, src, dst, i0, n) : run_counted(j, src, dst, i0, n);
 }
 

@@ -5,7 +5,6 @@
 #include "nest_tree.h"
 
 /* Directions are compile-time constants. */
-#define INLINE static inline __attribute__((always_inline))
 #define TWO_WAYS(name)                                                                                                  \
   static int name##_pack(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {                         \
     return name(j, LDG_PACK, src, dst, i0, n);                                                                          \
@@ -17,7 +16,7 @@
 
 /* Where iteration i is on either side, and what runs it. Places of a repeat start at the first iteration of the run. */
 typedef struct place { int64_t mem, packed, n; const ldg_step *step; const ldg_rep *rep; } place;
-INLINE place place_of(const ldg_step *s, int64_t i, int64_t i0) {
+LDG_INLINE place place_of(const ldg_step *s, int64_t i, int64_t i0) {
   const ldg_rep *r = s->rep;
   const ldg_step *step = s->child;
   const int64_t n = r->cnt ? r->cnt[i] : step ? step->n : 1;
@@ -48,7 +47,7 @@ static double farther(double bytes, double part) {
 
 /* ---- loop: the children one after the other ---- */
 
-INLINE int loop(const ldg_job *j, int dir, const char *src, char *dst, int64_t i0, int64_t n) {
+LDG_INLINE int loop(const ldg_job *j, int dir, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_step *s = j->aux;
   for (int64_t i = i0; i < i0 + n; i++) {
     const place p = place_of(s, i, i0);
@@ -62,7 +61,7 @@ INLINE int loop(const ldg_job *j, int dir, const char *src, char *dst, int64_t i
 TWO_WAYS(loop)
 
 /* The same of a join, whose children are often few and short: no more differs from child to child than what is called (4, 9 times 40 and 36 bytes: 18 ns, so 17; Zen 4). */
-INLINE int join(const ldg_job *j, int dir, const char *src, char *dst, int64_t i0, int64_t n) {
+LDG_INLINE int join(const ldg_job *j, int dir, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_step *s = j->aux;
   ldg_step *const *kids = s->kids;
   const int64_t *at = s->rep->at, *sum = s->rep->psum;
@@ -220,7 +219,7 @@ void ldg_tree_walk(const ldg_rep *r, int dir, const char *mem, const char *packe
   ldg_rep_walk(r, lo, hi, dir == LDG_PACK ? walk_pack_piece : walk_unpack_piece, &w);
 }
 
-INLINE int walk(const ldg_job *j, int dir, const char *src, char *dst, int64_t i0, int64_t n) {
+LDG_INLINE int walk(const ldg_job *j, int dir, const char *src, char *dst, int64_t i0, int64_t n) {
   const ldg_step *s = j->aux;
   const char *mem = dir == LDG_PACK ? src : dst, *packed = dir == LDG_PACK ? dst : src;
   for (int64_t i = i0; i < i0 + n; i++) {

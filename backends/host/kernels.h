@@ -9,18 +9,16 @@
 #include <immintrin.h>
 #endif
 
-#define LDG_INLINE static inline __attribute__((always_inline))
 #if defined(__clang__)
 #define LDG_UNROLL _Pragma("clang loop unroll(full)")
 #define LDG_UNROLL_MANY LDG_UNROLL
-#define LDG_UNROLL_FEW _Pragma("clang loop unroll_count(4)")
 #define LDG_UNROLL_NONE _Pragma("clang loop unroll(disable)")
 #else
 #define LDG_UNROLL _Pragma("GCC unroll 16")
 #define LDG_UNROLL_MANY _Pragma("GCC unroll 64")
-#define LDG_UNROLL_FEW _Pragma("GCC unroll 4")
 #define LDG_UNROLL_NONE _Pragma("GCC unroll 1")
 #endif
+#define LDG_UNROLL_FEW LDG_UNROLL_BY(4)
 #define LDG_HEAD_LOOP 0        /* long blocks: see table.py */
 #define LDG_HEAD_BY_16 (-1)
 #define LDG_HEAD_CALL (-2)
