@@ -8,14 +8,14 @@ typedef struct walk {
 
 static int visit(const walk *w, const ldg_rep *r, int64_t off, int64_t pos, int64_t lo, int64_t hi);
 
-/* n children from `off` on, `stride` apart. Here and below, [lo, hi) counts from the first byte of the part at hand, which
- * is at `pos` in the whole stream. */
-static int visit_copies(const walk *w, const ldg_rep *child, int64_t stride, int64_t off, int64_t pos, int64_t lo, int64_t hi) {
+/* Children of one length, `stride` apart or listed in `at`. Here and below, [lo, hi) counts from the first byte of the part at
+ * hand, which is at `off` in memory and at `pos` in the whole stream. */
+static int visit_copies(const walk *w, const ldg_rep *child, const int64_t *at, int64_t stride, int64_t off, int64_t pos, int64_t lo, int64_t hi) {
   if (lo >= hi) return 0;
   int64_t size = child->size;
   for (int64_t i = lo / size; i <= (hi - 1) / size; i++) {
     int64_t from = ldg_max(lo - i * size, 0), to = ldg_min(hi - i * size, size);
-    int rc = visit(w, child, ldg_rep_move(off, i * stride), pos + i * size, from, to);
+    int rc = visit(w, child, ldg_rep_move(off, at ? at[i] : i * stride), pos + i * size, from, to);
     if (rc) return rc;
   }
   return 0;
@@ -23,7 +23,7 @@ static int visit_copies(const walk *w, const ldg_rep *child, int64_t stride, int
 
 static int visit_entry(const walk *w, const ldg_rep *r, int64_t i, int64_t off, int64_t pos, int64_t lo, int64_t hi) {
   off = ldg_rep_move(off, r->at[i]);
-  return r->kids ? visit(w, r->kids[i], off, pos, lo, hi) : visit_copies(w, r->child, r->stride, off, pos, lo, hi);
+  return r->kids ? visit(w, r->kids[i], off, pos, lo, hi) : visit_copies(w, r->child, NULL, r->stride, off, pos, lo, hi);
 }
 
 /* Entries of unequal size. */
@@ -36,21 +36,10 @@ static int visit_summed(const walk *w, const ldg_rep *r, int64_t off, int64_t po
   return 0;
 }
 
-static int visit_blocks(const walk *w, const ldg_rep *r, int64_t off, int64_t pos, int64_t lo, int64_t hi) {
-  int64_t size = r->child->size;
-  for (int64_t i = lo / size; i <= (hi - 1) / size; i++) {
-    int64_t from = ldg_max(lo - i * size, 0), to = ldg_min(hi - i * size, size);
-    int rc = visit(w, r->child, ldg_rep_move(off, r->at[i]), pos + i * size, from, to);
-    if (rc) return rc;
-  }
-  return 0;
-}
-
 static int visit(const walk *w, const ldg_rep *r, int64_t off, int64_t pos, int64_t lo, int64_t hi) {
   if (lo >= hi) return 0;
   if (r->kind == LDG_BYTES) return w->fn(w->arg, ldg_rep_move(off, lo), pos + lo, hi - lo);
-  if (r->kind == LDG_REPEAT) return visit_copies(w, r->child, r->stride, off, pos, lo, hi);
-  return r->psum ? visit_summed(w, r, off, pos, lo, hi) : visit_blocks(w, r, off, pos, lo, hi);
+  return r->psum ? visit_summed(w, r, off, pos, lo, hi) : visit_copies(w, r->child, r->at, r->stride, off, pos, lo, hi);
 }
 
 int ldg_rep_walk(const ldg_rep *r, int64_t lo, int64_t hi, ldg_rep_visit *fn, void *arg) {
