@@ -102,8 +102,7 @@ int lading_type_id(const lading_type *type, int64_t count, lading_id *out) {
   int e = ldg_api_side(type, count, NULL, NULL, &s);
   if (!e) e = ldg_rep_repeat_in(&items, count, s.extent, s.rep);
   if (e) return e;
-  const ldg_summary sum = ldg_layout_summary(&items);
-  *out = ldg_layout_id(&sum);
+  *out = ldg_layout_id(&items);
   return LADING_OK;
 }
 

@@ -102,8 +102,7 @@ int64_t ldg_layout_grain(const ldg_layout *l) {
 lading_id ldg_layout_named(const ldg_layout *l) {
   ldg_layout *own = (ldg_layout *)(uintptr_t)l;
   if (!atomic_load_explicit(&own->named, memory_order_acquire)) {
-    const ldg_summary s = ldg_layout_summary(l->rep);
-    const lading_id id = ldg_layout_id(&s);
+    const lading_id id = ldg_layout_id(l->rep);
     for (int i = 0; i < 2; i++) atomic_store_explicit(&own->name[i], id.w[i], memory_order_relaxed);
     atomic_store_explicit(&own->named, 1, memory_order_release);
   }

@@ -23,10 +23,8 @@ int ldg_layout_stats(const ldg_layout *l, ldg_rep_stats *out); /* cached; ERR_NO
 int64_t ldg_layout_grain(const ldg_layout *l);
 
 /* Design 2.2. The stream as a string of byte deltas has a polynomial hash that composes over a tree without expanding it:
- * equal sequences have equal summaries, whatever the trees. */
-typedef struct ldg_summary { int64_t n, first, last; uint64_t h[2]; } ldg_summary;
-ldg_summary ldg_layout_summary(const ldg_rep *r);
-lading_id ldg_layout_id(const ldg_summary *s);  /* XXH3-128 over (format version, n, first, h) */
+ * equal sequences have equal ids, whatever the trees. */
+lading_id ldg_layout_id(const ldg_rep *r);       /* XXH3-128 over (format version, length, first offset, hash) */
 lading_id ldg_layout_named(const ldg_layout *l); /* of the layout; cached */
 
 #endif

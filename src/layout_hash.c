@@ -70,9 +70,7 @@ static part part_of(const ldg_rep *r) {
   return copies(r->n, r->stride, &k);
 }
 
-ldg_summary ldg_layout_summary(const ldg_rep *r) {
+lading_id ldg_layout_id(const ldg_rep *r) {
   const part p = part_of(r);
-  return (ldg_summary){ p.n, p.n ? p.first : 0, p.n ? p.last : 0, { p.w.h[0], p.w.h[1] } };
+  return ldg_word_id(ID_VERSION, p.n, p.first, p.w.h);
 }
-
-lading_id ldg_layout_id(const ldg_summary *s) { return ldg_word_id(ID_VERSION, s->n, s->first, s->h); }

@@ -205,8 +205,7 @@ static int get_body(ldg_reader *r, body *b) {
     drop(b);
     return r->err;
   }
-  const ldg_summary sum = ldg_layout_summary(b->rep);
-  b->id = ldg_layout_id(&sum);
+  b->id = ldg_layout_id(b->rep);
   if (!(b->flags & LDG_WIRE_NATURAL)) return LADING_OK;
   b->lb = b->rep->lo;
   b->extent = b->rep->hi - b->rep->lo;

@@ -55,21 +55,15 @@ void ldg_wire_put_seal(ldg_writer *w, const ldg_rep *r, const lading_id *id) {
   ldg_wire_put_word(w, id->w[1]);
 }
 
-/* Every plan of the type is of one layout, whose tree is the canonical one. */
-static const ldg_rep *canonical_of(const lading_type *t) {
-  const ldg_plan *p = atomic_load_explicit(&t->plan, memory_order_acquire);
-  return p->layout->rep;
-}
-
 int ldg_wire_encode(const lading_type *t, void *buf, int64_t cap, int64_t *used) {
-  const ldg_rep *canonical = canonical_of(t);
+  const ldg_plan *p = atomic_load_explicit(&t->plan, memory_order_acquire);
+  const ldg_rep *canonical = p->layout->rep; /* every plan of the type is of one layout */
   lading_id id = { { 0, 0 } };
   ldg_writer count = { NULL, 0, 0 }, w = { buf, cap, 0 };
   put_type(&count, t, canonical, &id);
   *used = count.len;
   if (count.len > cap) return LADING_ERR_RANGE;
-  const ldg_summary sum = ldg_layout_summary(canonical);
-  id = ldg_layout_id(&sum);
+  id = ldg_layout_named(p->layout);
   put_type(&w, t, canonical, &id);
   return LADING_OK;
 }

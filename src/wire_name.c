@@ -51,8 +51,7 @@ void ldg_wire_set_name(lading_type *t, const lading_id *layout) {
 
 lading_id ldg_wire_name(const lading_type *t) {
   if (!atomic_load_explicit(&t->named, memory_order_acquire)) {
-    const ldg_summary sum = ldg_layout_summary(t->rep);
-    const lading_id layout = ldg_layout_id(&sum);
+    const lading_id layout = ldg_layout_id(t->rep);
     ldg_wire_set_name((lading_type *)(uintptr_t)t, &layout);
   }
   return (lading_id){ { atomic_load_explicit(&t->name[0], memory_order_relaxed), atomic_load_explicit(&t->name[1], memory_order_relaxed) } };

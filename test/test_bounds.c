@@ -5,8 +5,7 @@
 #include "rep_tools.h"
 
 static bool ids_equal(const ldg_rep *a, const ldg_rep *b) {
-  const ldg_summary x = ldg_layout_summary(a), y = ldg_layout_summary(b);
-  const lading_id s = ldg_layout_id(&x), t = ldg_layout_id(&y);
+  const lading_id s = ldg_layout_id(a), t = ldg_layout_id(b);
   return s.w[0] == t.w[0] && s.w[1] == t.w[1];
 }
 
