@@ -62,7 +62,6 @@ static inline bool ldg_op_ends(const ldg_op *op, int64_t byte) {
 }
 
 typedef struct ldg_backend {
-  const char *name;
   const ldg_strategy *strategies;
   int n;
   const ldg_op *(*op)(lading_op op, lading_elem e); /* NULL where MPI does not define it, and for LADING_REPLACE */

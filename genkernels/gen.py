@@ -38,7 +38,7 @@ def op_levels(levels):
 
 
 def header(levels):
-    rows = "".join(f'  {{ "{n}", {lo}, {hi} }}, \\\n' for n, lo, hi, _, _ in BLOCKS)
+    rows = "".join(f"  {{ {lo}, {hi} }}, \\\n" for _, lo, hi, _, _ in BLOCKS)
     widths = "".join(f"  {w}, \\\n" for w in TRANSPOSES)
     best_first = ", ".join(f"&ldg_kernels_{level}" for level in reversed(levels))
     ops_first = ", ".join(f"&ldg_ops_{level}" for level in reversed(op_levels(levels)))

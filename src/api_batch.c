@@ -38,7 +38,11 @@ int lading_batch_add(lading_batch *batch, const lading_work *work, lading_reques
   return ldg_batch_add(batch, &w, (const lading_type *const[2]){ w.plan[0] ? work->src_type : NULL, w.plan[1] ? work->dst_type : NULL }, out);
 }
 
-int lading_batch_expect(lading_batch *batch, int64_t n) { return batch && n >= 0 ? ldg_batch_expect(batch, n) : LADING_ERR_ARG; }
+int lading_batch_expect(lading_batch *batch, int64_t n) {
+  if (!batch || n < 0) return LADING_ERR_ARG;
+  ldg_batch_expect(batch, n);
+  return LADING_OK;
+}
 
 int lading_batch_flush(lading_batch *batch) { return batch ? ldg_batch_flush(batch) : LADING_ERR_ARG; }
 

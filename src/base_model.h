@@ -118,8 +118,5 @@ const char *ldg_model_load(const char *path, ldg_model *out);
 bool ldg_model_path(char *buf, int64_t cap);
 
 #define LDG_MODEL_TEXT_MAX 16384
-typedef struct ldg_model_row { const char *label; int64_t at, n; } ldg_model_row; /* n values from index `at` of the table */
-/* Row i of the table in the order of the file; false past the end. `buf` holds the label. */
-bool ldg_model_row_at(int i, char buf[64], ldg_model_row *out);
 
 #endif

@@ -56,12 +56,14 @@ static void label(const group *g, int row, char buf[64]) {
     if (g->word[i]) n += snprintf(buf + n, (size_t)(64 - n), ".%s", g->word[i][k[i]]);
 }
 
-bool ldg_model_row_at(int i, char buf[64], ldg_model_row *out) {
+typedef struct row { int64_t at, n; } row; /* n values from index `at` of the table */
+/* Row i of the table in the order of the file; false past the end. */
+static bool row_at(int i, char name[64], row *out) {
   int g = 0;
   for (; g < GROUPS && i >= rows_of(&groups[g]); g++) i -= rows_of(&groups[g]);
   if (g == GROUPS) return false;
-  label(&groups[g], i, buf);
-  *out = (ldg_model_row){ buf, groups[g].at + i * groups[g].points, groups[g].points };
+  label(&groups[g], i, name);
+  *out = (row){ groups[g].at + i * groups[g].points, groups[g].points };
   return true;
 }
 
@@ -70,9 +72,9 @@ bool ldg_model_row_at(int i, char buf[64], ldg_model_row *out) {
 void ldg_model_print(const ldg_model *m, const char *fingerprint, ldg_text *t) {
   const int64_t *v = (const int64_t *)m, from = t->len;
   char name[64];
-  ldg_model_row r;
+  row r;
   ldg_text_add(t, "lading model %d\nmachine %s\n", LDG_MODEL_VERSION, fingerprint);
-  for (int i = 0; ldg_model_row_at(i, name, &r); i++) {
+  for (int i = 0; row_at(i, name, &r); i++) {
     ldg_text_add(t, "%s", name);
     for (int64_t k = 0; k < r.n; k++) ldg_text_add(t, " %lld", (long long)v[r.at + k]);
     ldg_text_add(t, "\n");
@@ -110,9 +112,9 @@ static bool take_row(reader *r, const char *name, int64_t n, int64_t *v) {
 
 static bool take_all(reader *r, ldg_model *m) {
   char name[64];
-  ldg_model_row row;
-  for (int i = 0; ldg_model_row_at(i, name, &row); i++)
-    if (!take_row(r, name, row.n, (int64_t *)m + row.at)) return false;
+  row v;
+  for (int i = 0; row_at(i, name, &v); i++)
+    if (!take_row(r, name, v.n, (int64_t *)m + v.at)) return false;
   return true;
 }
 

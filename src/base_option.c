@@ -19,8 +19,8 @@ static const option table[LDG_OPT_MAX] = {
   [LDG_OPT_CACHE] = { "LADING_CACHE", "folder of the compiled kernels; lading/jit in the folder of caches otherwise" },
   [LDG_OPT_JIT_LIMIT] = { "LADING_JIT_LIMIT", "seconds that lading-jit may take for a kernel" },
   [LDG_OPT_DUMP] = { "LADING_DUMP", "jit: lading-jit leaves each kernel as text, and a program that makes it again, in the cache's folder" },
-  [LDG_OPT_CACHE_HOME] = { "XDG_CACHE_HOME", "the folder of lading/model-*, the measured models of lbench calibrate" },
-  [LDG_OPT_HOME] = { "HOME", "where .cache is that folder when XDG_CACHE_HOME is unset" },
+  [LDG_OPT_CACHE_HOME] = { "XDG_CACHE_HOME", NULL }, /* these two are not told */
+  [LDG_OPT_HOME] = { "HOME", NULL },
 };
 
 enum { UNREAD, READING, SET, UNSET };

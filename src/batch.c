@@ -220,12 +220,11 @@ int ldg_batch_add(lading_batch *b, ldg_work *w, const lading_type *const type[2]
   return e;
 }
 
-int ldg_batch_expect(lading_batch *b, int64_t n) {
+void ldg_batch_expect(lading_batch *b, int64_t n) {
   pthread_mutex_lock(&b->lock);
   b->expected = n;
   plan_next(b);
   pthread_mutex_unlock(&b->lock);
-  return LADING_OK;
 }
 
 int ldg_batch_flush(lading_batch *b) {

@@ -57,7 +57,7 @@ void ldg_batch_free(lading_batch *b);
 /* The place of every request is what it was when it was added: `w` is copied, the types get a reference. LADING_BATCH_FULL. */
 int ldg_batch_add(lading_batch *b, ldg_work *w, const lading_type *const type[2], lading_request *out);
 int ldg_batch_flush(lading_batch *b);
-int ldg_batch_expect(lading_batch *b, int64_t n);
+void ldg_batch_expect(lading_batch *b, int64_t n);
 int ldg_batch_passed(lading_batch *b, lading_request r, bool wait, bool *done);
 void ldg_batch_stats(lading_batch *b, lading_batch_counts *out);
 /* Testing: the next request gets this id; none was added yet. */
@@ -79,9 +79,7 @@ void ldg_batch_done(const ldg_batch_words *w, ldg_batch_item *it, int error);
 #define LDG_BATCH_SLOTS_MAX (1 << 20)
 /* Runs launches at once, on the threads of the attr. ERR_NOMEM. */
 int ldg_batch_host(const lading_batch_attr *attr, ldg_batch_executor *out);
-/* Launches on the queue's device. */
-int ldg_batch_device(lading_queue *q, const lading_batch_attr *attr, ldg_batch_executor *out);
-/* The one of these two that the queue asks for. */
+/* That one for a host's queue; for a device's, launches there. */
 int ldg_batch_executor_of(lading_queue *q, const lading_batch_attr *attr, ldg_batch_executor *out);
 
 #endif

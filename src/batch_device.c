@@ -301,7 +301,7 @@ static void close_device(void *self) {
   ldg_free(d);
 }
 
-int ldg_batch_device(lading_queue *q, const lading_batch_attr *attr, ldg_batch_executor *out) {
+static int on_device(lading_queue *q, const lading_batch_attr *attr, ldg_batch_executor *out) {
   const int64_t bytes = (int64_t)sizeof(device) + (int64_t)sizeof(own) * attr->slots;
   device *d = ldg_alloc(bytes);
   if (!d) return LADING_ERR_NOMEM;
@@ -319,5 +319,5 @@ int ldg_batch_device(lading_queue *q, const lading_batch_attr *attr, ldg_batch_e
 }
 
 int ldg_batch_executor_of(lading_queue *q, const lading_batch_attr *attr, ldg_batch_executor *out) {
-  return ldg_queue_is_host(q) ? ldg_batch_host(attr, out) : ldg_batch_device(q, attr, out);
+  return ldg_queue_is_host(q) ? ldg_batch_host(attr, out) : on_device(q, attr, out);
 }

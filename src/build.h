@@ -31,7 +31,7 @@ struct lading_type {
   ldg_sig sig;
   int64_t lb, ub;                 /* bytes; extent = ub - lb, which fits, as does rep->hi - rep->lo */
   int64_t align;                  /* of the strictest basic element, for the epsilon of struct; 1 when empty */
-  bool has_lb, has_ub;            /* explicit markers (MPI-4.1 section 5.1.7): they win over the data bounds */
+  bool marked;                    /* lb and ub are those of explicit markers (MPI-4.1 section 5.1.7), which win over the data bounds */
   _Atomic(void *) plan;           /* made at first use by the api layer, published once, released by it */
   _Atomic int named;              /* name[] is made at first need by the wire layer; all who race write the same words */
   _Atomic uint64_t name[2];

@@ -80,7 +80,7 @@ const char *ldg_build_elem_name(lading_elem e) {
 /* ---- bounds, MPI-4.1 section 5.1.7 ---- */
 
 ldg_bounds ldg_build_bounds(const lading_type *t) {
-  return (ldg_bounds){ .lb = t->lb, .ub = t->ub, .any = t->rep->size > 0 || t->has_lb, .marked = t->has_lb };
+  return (ldg_bounds){ .lb = t->lb, .ub = t->ub, .any = t->rep->size > 0 || t->marked, .marked = t->marked };
 }
 
 int ldg_build_shift(ldg_bounds *b, int64_t lo, int64_t hi) {
@@ -151,7 +151,7 @@ int ldg_build_make(const ldg_rep *rep, ldg_sig sig, ldg_bounds b, int64_t align,
   t->lb = b.lb;
   t->ub = b.ub;
   t->align = rep->size > 0 ? align : 1;
-  t->has_lb = t->has_ub = b.marked;
+  t->marked = b.marked;
   atomic_init(&t->plan, NULL);
   atomic_init(&t->named, 0);
   *out = t;

@@ -388,19 +388,20 @@ static void explain_strategies(const ldg_step *s, int dir, ldg_text *t) {
   if (has_nest(s, dir) && !goes_down(s)) ldg_text_add(t, "      (what goes down the tree, terms, loop and walk, is not compared where there is one nest)\n");
 }
 
-static void explain_step(const ldg_step *s, int level, int64_t lines, ldg_text *t) {
+enum { EXPLAINED = 8 }; /* children */
+static void explain_step(const ldg_step *s, int level, ldg_text *t) {
   static const char *const kind[] = { "bytes", "repeat", "blocks", "join" };
   const ldg_rep *r = s->rep;
   ldg_text_add(t, "  %*s%s %lld: %lld B, pack by %s, unpack by %s\n", 2 * level, "", kind[r->kind], (long long)s->n,
                (long long)s->size, s->job[LDG_PACK].name, s->job[LDG_UNPACK].name);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) ldg_jit_explain_step(s, dir, t);
   if (has_nest(s, LDG_PACK) && !goes_down(s)) return;
-  if (s->child) explain_step(s->child, level + 1, lines, t);
-  for (int64_t i = 0; s->kids && i < s->n && i < lines; i++) {
-    if (s->kids[i]) explain_step(s->kids[i], level + 1, lines, t);
+  if (s->child) explain_step(s->child, level + 1, t);
+  for (int64_t i = 0; s->kids && i < s->n && i < EXPLAINED; i++) {
+    if (s->kids[i]) explain_step(s->kids[i], level + 1, t);
     else ldg_text_add(t, "  %*sbytes: %lld B\n", 2 * level + 2, "", (long long)r->kids[i]->size);
   }
-  if (s->kids && s->n > lines) ldg_text_add(t, "  %*s... %lld more\n", 2 * level + 2, "", (long long)(s->n - lines));
+  if (s->kids && s->n > EXPLAINED) ldg_text_add(t, "  %*s... %lld more\n", 2 * level + 2, "", (long long)(s->n - EXPLAINED));
 }
 
 void ldg_plan_explain(const ldg_plan *p, ldg_text *t) {
@@ -408,7 +409,7 @@ void ldg_plan_explain(const ldg_plan *p, ldg_text *t) {
   explain_strategies(&p->one, LDG_PACK, t);
   explain_strategies(&p->one, LDG_UNPACK, t);
   ldg_text_add(t, "plan of one item, at offset %lld\n", (long long)p->at);
-  explain_step(&p->one, 0, 8, t);
+  explain_step(&p->one, 0, t);
   ldg_text_add(t, "plan of many items, %lld B apart\n", (long long)p->extent);
   ldg_text_add(t, "  ");
   if (p->per > 1) ldg_text_add(t, "the outer loop goes on: %lld iterations an item; ", (long long)p->per);

@@ -109,12 +109,11 @@ static int multiply(items *s, int64_t n) {
   return rc || ldg_mul(s->bytes[i], n, &s->bytes[i]) ? ldg_wire_refuse(s->r, LADING_ERR_OVERFLOW) : LADING_OK;
 }
 
-static int push_elem(items *s, lading_elem e) {
+static void push_elem(items *s, lading_elem e) {
   const int64_t i = s->held++;
   s->sig[i] = (ldg_sig){ 1, &ldg_build_elem_nodes[e] };
   s->bytes[i] = lading_elem_type(e)->rep->size;
   s->depth[i] = 1;
-  return LADING_OK;
 }
 
 /* Bytes and depth of items [from, held); ERR_FORMAT for equal neighbours, which would be one part. */

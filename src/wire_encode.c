@@ -31,7 +31,7 @@ static void put_sig(ldg_writer *w, ldg_sig s) {
 
 static void put_bounds(ldg_writer *w, const lading_type *t) {
   const bool natural = t->lb == t->rep->lo && t->ub == t->rep->hi;
-  ldg_wire_put_byte(w, (t->has_lb ? LDG_WIRE_MARKED : 0) | (natural ? LDG_WIRE_NATURAL : 0) | __builtin_ctzll((uint64_t)t->align) << LDG_WIRE_ALIGN);
+  ldg_wire_put_byte(w, (t->marked ? LDG_WIRE_MARKED : 0) | (natural ? LDG_WIRE_NATURAL : 0) | __builtin_ctzll((uint64_t)t->align) << LDG_WIRE_ALIGN);
   if (natural) return;
   ldg_wire_put_int(w, t->lb);
   ldg_wire_put_int(w, ldg_build_extent(t));

@@ -32,7 +32,7 @@ static uint64_t pairs_of(const ldg_signode *node) {
 static lading_id name_of(const lading_type *t, const lading_id *layout) {
   lading_id sig = { { 0, 0 } };
   ldg_build_signature(&t->sig, 1, &sig); /* one item always can be counted */
-  const uint64_t words[9] = { NAME_VERSION, layout->w[0], layout->w[1], (uint64_t)t->lb, (uint64_t)t->ub, (uint64_t)t->align << 1 | t->has_lb,
+  const uint64_t words[9] = { NAME_VERSION, layout->w[0], layout->w[1], (uint64_t)t->lb, (uint64_t)t->ub, (uint64_t)t->align << 1 | t->marked,
                               sig.w[0], sig.w[1], t->sig.n ? pairs_of(t->sig.node) : 0 };
   unsigned char key[sizeof words];
   for (int i = 0; i < 9; i++) store(key + 8 * i, words[i]);

@@ -64,7 +64,7 @@ static bool same_type(const lading_type *a, const lading_type *b) {
   ck_assert_int_eq(lading_type_signature(a, 3, &x), LADING_OK);
   ck_assert_int_eq(lading_type_signature(b, 3, &y), LADING_OK);
   return same_id(x, y) && same_id(id_of(a, 1), id_of(b, 1)) && same_info(a, b) && same_id(ldg_wire_name(a), ldg_wire_name(b)) && a->align == b->align &&
-         a->has_lb == b->has_lb;
+         a->marked == b->marked;
 }
 
 /* Its length on the wire. */

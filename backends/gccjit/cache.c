@@ -88,9 +88,8 @@ int ldg_cache_open(int dir, const char *name, int64_t *size, const char **why) {
 /* ---- what is in a file ---- */
 
 const char *ldg_cache_check(const char *bytes, int64_t n, const ldg_cache_tail **tail, const char **key) {
-  static ldg_cache_tail t; /* for its size */
-  const int64_t most = n - (int64_t)sizeof t;
-  if (n < (int64_t)sizeof t || n % 8) return "it is cut off";
+  const int64_t most = n - (int64_t)sizeof **tail;
+  if (most < 0 || n % 8) return "it is cut off";
   const ldg_cache_tail *x = (const ldg_cache_tail *)(const void *)(bytes + most);
   if (memcmp(x->magic, LDG_CACHE_MAGIC, sizeof x->magic) != 0) return "it is no kernel, or cut off";
   if (x->sum != ldg_checksum(bytes, n - 8)) return "it is damaged";

@@ -536,4 +536,4 @@ static const ldg_op *host_op(lading_op op, lading_elem e) {
   return row ? &find_ops()->row[row - 1] : NULL;
 }
 
-const ldg_backend ldg_backend_host = { "host", table, sizeof table / sizeof table[0], host_op, ldg_cost_reduce };
+const ldg_backend ldg_backend_host = { table, sizeof table / sizeof table[0], host_op, ldg_cost_reduce };

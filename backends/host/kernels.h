@@ -258,7 +258,7 @@ LDG_INLINE bool ldg_may_wait(int64_t stride, int64_t b) {
 
 #define LDG_PACED_MAX 64  /* bytes of blocks that have kernels for groups */
 
-typedef struct ldg_block_row { const char *name; int64_t lo, hi; } ldg_block_row;
+typedef struct ldg_block_row { int64_t lo, hi; } ldg_block_row;
 
 enum { LDG_ANY, LDG_DENSE_DST, LDG_DENSE_SRC, LDG_IN_LANES, LDG_ASKING, LDG_LATE, LDG_DENSITIES }; /* what is known of the innermost strides; lines are asked for; addresses are late */
 enum { LDG_NEAR4, LDG_NEAR8, LDG_FAR4, LDG_NEAR_LANES, LDG_FAR_LANES, LDG_ASKING4, LDG_HOWS }; /* width of the offsets; far: prefetched */
@@ -335,7 +335,6 @@ typedef struct ldg_window {
   int64_t few;                                                    /* fewer iterations of the outermost dim go by `part` */
   ldg_run *part;                                                  /* blocks, or a list */
 } ldg_window;
-#define LDG_WINDOW_NEAR 2048 /* bytes: half a page */
 #define LDG_WINDOW_BASE 0x70 /* so that bytes 16 and on are 0x80 and on, which x86's shuffles of 16 bytes take for none */
 static inline int64_t ldg_window_half(int64_t span, int window) { return span >= 16 && window > 16 ? 16 : span >= 8 ? 8 : 4; }
 

@@ -46,7 +46,7 @@ const lading_type *ldg_yaksa_builtin(yaksa_type_t number) {
 /* ---- handles ---- */
 
 yaksa_type_t ldg_yaksa_handle(lading_type *t) {
-  const bool null = t->rep->size == 0 && !t->has_lb && !t->has_ub;
+  const bool null = t->rep->size == 0 && !t->marked;
   if (null) lading_type_free(t);
   return null ? YAKSA_TYPE__NULL : (yaksa_type_t)(uintptr_t)t;
 }
