@@ -17,7 +17,7 @@ int lading_type_parse(const char *text, lading_type **out) {
   if (!text || !out) return LADING_ERR_ARG;
   const int e = ldg_build_read(&text, &t);
   if (e) return e;
-  if (text[strspn(text, " \t\r\n")]) { /* something is left over */
+  if (*text) { /* something is left over */
     lading_type_free(t);
     return LADING_ERR_FORMAT;
   }

@@ -52,6 +52,9 @@ int64_t ldg_alloc_live(void); /* allocations not yet freed; counted only in buil
 typedef struct ldg_text { char *buf; int64_t cap, len; } ldg_text;
 void ldg_text_init(ldg_text *t, char *buf, int64_t cap);
 void ldg_text_add(ldg_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A signed decimal number, which *at moves past. False: there is none that fits, and *at stays. */
+bool ldg_text_int(const char **at, int64_t *out);
+static inline bool ldg_text_is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* The one table of options; values come from LADING_<NAME> in the environment, read once. */
 typedef enum ldg_option {

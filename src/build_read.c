@@ -94,7 +94,7 @@ static const call calls[] = {
 /* ---- words and numbers ---- */
 
 static void skip_space(reader *r) {
-  while (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r') r->at++;
+  while (ldg_text_is_blank(*r->at)) r->at++;
 }
 
 static bool take(reader *r, char c) {
@@ -126,19 +126,10 @@ static int take_word(reader *r, const char *const *names, int n) {
   return -1;
 }
 
-/* Digits are gathered below zero, where INT64_MIN has room too. */
 static int read_number(reader *r, int64_t *out) {
   const char *s = r->at;
-  bool negative = *s == '-';
-  int64_t v = 0;
-  s += negative;
-  if (*s < '0' || *s > '9') return LADING_ERR_FORMAT;
-  for (; *s >= '0' && *s <= '9'; s++)
-    if (ldg_mul(v, 10, &v) || ldg_sub(v, *s - '0', &v)) return LADING_ERR_FORMAT;
-  if (!negative && ldg_sub(0, v, &v)) return LADING_ERR_FORMAT;
-  if (word_char(*s)) return LADING_ERR_FORMAT;
+  if (!ldg_text_int(&s, out) || word_char(*s)) return LADING_ERR_FORMAT;
   r->at = s;
-  *out = v;
   return LADING_OK;
 }
 

@@ -41,21 +41,13 @@ void ldg_rep_print(const ldg_rep *r, ldg_text *t) {
 
 /* ---- reading. `p` stays on the character that did not parse. ---------------------------------------------------------- */
 
-static bool is_space(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 static char peek(const char **p) {
-  while (is_space(**p)) ++*p;
+  while (ldg_text_is_blank(**p)) ++*p;
   return **p;
 }
 
 static bool ends_word(char c) {
-  return is_space(c) || c == '(' || c == ')' || c == '\0';
+  return ldg_text_is_blank(c) || c == '(' || c == ')' || c == '\0';
 }
 
 static int read_mark(const char **p, char mark) {
@@ -65,16 +57,10 @@ static int read_mark(const char **p, char mark) {
 }
 
 static int read_int(const char **p, int64_t *out) {
-  bool minus = peek(p) == '-';
-  const char *s = *p + minus;
-  int64_t v = 0;
-  if (!is_digit(*s)) return LADING_ERR_FORMAT;
-  /* downwards, since the least number has no positive counterpart */
-  for (; is_digit(*s); s++)
-    if (ldg_mul(v, 10, &v) || ldg_sub(v, *s - '0', &v)) return LADING_ERR_FORMAT;
-  if (!ends_word(*s) || (!minus && ldg_sub(0, v, &v))) return LADING_ERR_FORMAT;
+  peek(p);
+  const char *s = *p;
+  if (!ldg_text_int(&s, out) || !ends_word(*s)) return LADING_ERR_FORMAT;
   *p = s;
-  *out = v;
   return LADING_OK;
 }
 
@@ -139,7 +125,7 @@ static int read_counts(const char **p, list *cnt, int64_t *stride, bool *counted
   if (peek(p) != '(') return LADING_ERR_FORMAT;
   const char *inside = *p + 1;
   char c = peek(&inside);
-  *counted = c == ')' || c == '-' || is_digit(c);
+  *counted = c == ')' || c == '-' || (c >= '0' && c <= '9');
   if (!*counted) return LADING_OK;
   int rc = read_list(p, cnt);
   return rc ? rc : read_int(p, stride);

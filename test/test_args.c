@@ -265,6 +265,21 @@ START_TEST(text_that_does_not_parse) {
 }
 END_TEST
 
+/* The same characters are blanks in calls, in trees, and around both; here each _ is one. */
+START_TEST(blanks) {
+  static const char *const spelled[] = { "vector_(_8_,_1,-3_,double_)_", "_contiguous(3,(repeat_2_8_(bytes_4_)_)_)", "(join_(4_(bytes_4)))_" };
+  for (int64_t i = 0; i < COUNT_OF(spelled); i++)
+    for (const char *blank = " \t\n\v\f\r"; *blank; blank++) {
+      char text[64];
+      lading_type *t;
+      strcpy(text, spelled[i]);
+      for (char *c = text; *c; c++) *c = *c == '_' ? *blank : *c;
+      ck_assert_msg(lading_type_parse(text, &t) == LADING_OK, "'%s' with blank %d", spelled[i], *blank);
+      lading_type_free(t);
+    }
+}
+END_TEST
+
 /* What reads but is no type: the error of the constructor, not of the reader. */
 START_TEST(text_of_impossible_types) {
   FAILS(LADING_ERR_ARG, lading_type_parse("contiguous(-1,int32)", &t));
@@ -361,5 +376,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("args", argc, argv, null_pointers, null_is_fine_where_nothing_is_read, negative_counts, arrays_out_of_bounds, overflow, what_just_fits,
-                    ranges_out_of_bounds, queries, error_texts, text_that_does_not_parse, text_of_impossible_types, depth_bombs, depth_bombs_by_api, doubling_bomb);
+                    ranges_out_of_bounds, queries, error_texts, text_that_does_not_parse, blanks, text_of_impossible_types, depth_bombs, depth_bombs_by_api, doubling_bomb);
 }
