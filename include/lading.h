@@ -103,7 +103,7 @@ LADING_API lading_type *lading_type_ref(const lading_type *type);
 /* Drops one reference. NULL and built-in types: no-op. The type goes with its last reference. A call that blocks (pack, copy,
  * iov ...) is covered by a reference of its caller; requests that go on after a call hold one of their own. */
 LADING_API void lading_type_free(lading_type *type);
-/* Optional: do now the work that the first use of the type would do (canonical form, interning, plan). */
+/* Optional: do now the work that the first use of the type would do (canonical form, interning, plan). ERR_ARG, ERR_NOMEM. */
 LADING_API int lading_type_commit(const lading_type *type);
 
 /* Packed bytes of one item; lower bound and extent in bytes. O(1), no work is done for a fresh type. ERR_ARG. */

@@ -66,7 +66,7 @@ typedef enum ldg_option {
 const char *ldg_option_get(ldg_option o);    /* the value, or NULL when unset */
 void ldg_option_print(ldg_text *t);          /* of each LADING_ one that is set: name, value, what it may be */
 
-/* LDG_CHECK: cost 0 unless -Dchecks=full, which validates whole structures after every step. */
+/* 0: none. 1, -Dchecks=cheap: allocations are counted. 2, full: whole structures are validated after every step, too. */
 #ifndef LDG_CHECKS
 #define LDG_CHECKS 0
 #endif

@@ -1,4 +1,4 @@
-/* canon: the normal form of a rep. Decides sameness, knows nothing of speed. Never changes the byte sequence: no sorting,
+/* canon: the normal form of a rep. Decides sameness, and nothing of speed but how a list is stated (canon_rules.h). Never changes the byte sequence: no sorting,
  * no flipping, no dropping of duplicates, since stream order is semantics. */
 #ifndef LDG_CANON_H
 #define LDG_CANON_H

@@ -16,7 +16,7 @@ typedef struct ldg_term { int64_t src, dst; ldg_nest nest; } ldg_term;
 /* Writes the terms of r in stream order; the number of them, or -1 when there are more than max or a term is too deep. */
 int ldg_nest_terms(const ldg_rep *r, ldg_term *out, int max);
 
-/* The common refinement of `sc` items of sr and `dc` items of dr: one nest that walks both layouts. False when one does
+/* The common refinement of items of sr, `se` bytes apart, and of dr, `de` apart: one nest that walks both layouts. False when one does
  * not exist (a list, or radices that do not divide). The outermost dim covers at least `bytes` of the stream. */
 bool ldg_nest_common(const ldg_rep *sr, int64_t se, const ldg_rep *dr, int64_t de, int64_t bytes, ldg_nest *n,
                      int64_t *src_at, int64_t *dst_at);

@@ -114,7 +114,7 @@ extern const ldg_job *const ldg_plan_bytes;
 enum { LDG_PLAN_LONG = 32 << 10 };
 extern const ldg_job *const ldg_plan_part;
 
-/* The cheapest strategy of the backend for a nest; false when none can run it. `force` may be NULL. */
+/* The cheapest strategy of the backend for a nest; false when none can run it. `force` and `cost` may be NULL. */
 bool ldg_plan_once(ldg_job *job, const ldg_nest *nest); /* for a job that this call runs */
 bool ldg_plan_nest(ldg_job *job, const ldg_nest *nest, const char *force, double *cost);
 

@@ -56,7 +56,7 @@ void ldg_queue_explain(const ldg_plan *p, int64_t count, ldg_text *t);
 bool ldg_queue_has_device(void);
 /* The lane's queue is freed: what the host has still to do there is let go if the device has failed and asks for it no more. */
 void ldg_queue_leave(const ldg_device *dev, ldg_lane *lane);
-/* The same, where the device may not reach all of it. */
+/* What ldg_queue_ship does, where the device may not reach all of it. */
 int ldg_queue_carry(const ldg_device *dev, ldg_lane *lane, const ldg_work *w);
 /* Fills in what no hint says, and tells whether the device reaches both sides. */
 int ldg_queue_reaches(const ldg_device *dev, ldg_lane *lane, ldg_work *w, bool *out);

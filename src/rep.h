@@ -107,7 +107,7 @@ int ldg_rep_stats_of(const ldg_rep *r, ldg_rep_stats *out); /* ERR_NOMEM */
 /* Cheap proof that no byte appears twice; false: not proven. Does without memory where there is none. */
 bool ldg_rep_disjoint(const ldg_rep *r);
 
-/* Text: (repeat 3 256 (blocks 2 (0 24) (bytes 8))). `where` of the reader: set to the character that did not parse. */
+/* Text: (repeat 3 256 (blocks 2 (0 24) (bytes 8))). The reader moves *text behind it, or to the character that did not parse. */
 void ldg_rep_print(const ldg_rep *r, ldg_text *t);
 int ldg_rep_read(const char **text, const ldg_rep **out);
 
