@@ -3,7 +3,7 @@
  * own: a parent that owns memory, a child that opens it. The device is a real one, or the stand-in of test/fake. */
 #include "ipc_sides.h"
 
-enum { BYTES = 1 << 16, ROUNDS = 40, MANY = 300, KEPT = 256 };
+enum { BYTES = 1 << 16, ROUNDS = 40, MANY = 300, KEPT = 256, ALREADY_MAPPED = 208 };
 
 /* ---- from the layout there to the layout here, and back ---- */
 
@@ -133,6 +133,49 @@ START_TEST(memory_that_came_back) {
     serve(&l, mine.at);
     area_free(&mine);
   }
+  finish(&l);
+}
+END_TEST
+
+/* So do parts of what was there, the last one first. */
+START_TEST(memory_that_was_cut_up) {
+  const line l = start(reader);
+  devices_say(&v, "reuse 1");
+  area whole = area_new(&v, LADING_MEM_DEVICE, BYTES), part[2];
+  memset(whole.copy, 0, BYTES);
+  area_push(&whole);
+  serve(&l, whole.at);
+  area_free(&whole);
+  for (int i = 0; i < 2; i++) part[i] = area_new(&v, LADING_MEM_DEVICE, BYTES / 4);
+  for (int i = 1; i < 5; i++) {
+    area *const a = &part[i % 2];
+    memset(a->copy, i, BYTES / 4);
+    area_push(a);
+    serve(&l, a->at);
+  }
+  for (int i = 0; i < 2; i++) area_free(&part[i]);
+  finish(&l);
+}
+END_TEST
+
+/* Whatever the driver minds: what nobody uses goes, and it is asked again. */
+static void insister(const line *l) {
+  lading_ipc token[2];
+  hear(l, token, sizeof token);
+  OK(lading_ipc_close(opened(&token[0])));
+  if (v.d->fake) let_fail("IpcOpenMemHandle", ALREADY_MAPPED);
+  OK(lading_ipc_close(opened(&token[1])));
+  if (v.d->fake) ck_assert_int_eq(closes(), 1);
+  wait_for_other(l);
+}
+
+START_TEST(in_the_way) {
+  const line l = start(insister);
+  area a = area_new(&v, LADING_MEM_DEVICE, BYTES), b = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  const lading_ipc token[2] = { exported(a.at), exported(b.at) };
+  tell(&l, token, sizeof token);
+  wait_for_other(&l);
+  area_free(&a), area_free(&b);
   finish(&l);
 }
 END_TEST
@@ -268,6 +311,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc", argc, argv, moves, opened_once, memory_that_came_back, many_mappings, opened_once_a_device, of_our_own, of_our_own_that_was,
+  return CHECK_MAIN("ipc", argc, argv, moves, opened_once, memory_that_came_back, memory_that_was_cut_up, in_the_way, many_mappings, opened_once_a_device, of_our_own, of_our_own_that_was,
                     not_exported, bad_tokens, freed_before);
 }

@@ -17,6 +17,7 @@ typedef struct mapping {
   ldg_lru_link link;       /* first */
   ldg_vendor *vendor;
   owner from;
+  uint64_t length;         /* of it there, as its token says */
   int route;
   ldg_ipc_handle handle;
   ldg_context context;
@@ -39,8 +40,8 @@ static uint64_t pid_space(void) {
   return stat("/proc/self/ns/pid", &s) == 0 ? (uint64_t)s.st_ino : 0;
 }
 static owner ourselves(uint64_t base, uint64_t buffer) { return (owner){ (uint64_t)getpid(), pid_space(), base, buffer }; }
-static bool same_place(const owner *a, const owner *b) { return a->pid == b->pid && a->space == b->space && a->base == b->base; }
-static bool same_owner(const owner *a, const owner *b) { return same_place(a, b) && a->buffer == b->buffer; }
+static bool same_process(const owner *a, const owner *b) { return a->pid == b->pid && a->space == b->space; }
+static bool same_owner(const owner *a, const owner *b) { return same_process(a, b) && a->base == b->base && a->buffer == b->buffer; }
 static bool by_ticket(int route) { return route == LDG_IPC_FILE || route == LDG_IPC_POOL; }
 
 /* What follows needs a current context: that of the caller, or else the primary one of the device, until context_pop. */
@@ -175,19 +176,27 @@ static int release(mapping *m) {
   return e;
 }
 
-/* Of memory that was there before. */
+/* Of memory that was there before, wherever that began. */
 static bool is_outdated(const mapping *m, const token *t) {
-  return same_place(&m->from, &t->from) && (m->from.buffer != t->from.buffer || memcmp(&m->handle, &t->handle, sizeof t->handle));
+  const bool meets = t->from.base - m->from.base < m->length || m->from.base - t->from.base < t->bytes;
+  return same_process(&m->from, &t->from) && meets && (m->from.buffer != t->from.buffer || memcmp(&m->handle, &t->handle, sizeof t->handle));
 }
 
-/* Unused ones that are in the way, and the oldest when there are too many. */
-static void make_room(const token *t) {
+/* Those that are in the way, and the oldest when there are too many. */
+static bool makes_room(const mapping *m, const token *t) { return is_outdated(m, t) || unused > OPEN_MAX; }
+static bool is_near(const mapping *m, const token *t) { return m->route == LDG_IPC_LEGACY && same_process(&m->from, &t->from); }
+
+/* Of those that nobody uses. Whether any went. */
+static bool evict(const token *t, bool (*goes)(const mapping *m, const token *t)) {
+  bool any = false;
   for (ldg_lru_link *k = mappings.oldest, *next; k; k = next) {
     mapping *m = (mapping *)k;
     next = k->newer;
-    if (m->users || !(is_outdated(m, t) || unused > OPEN_MAX)) continue;
-    if (!let_go(m)) forget(m);
+    if (m->users || !goes(m, t) || let_go(m)) continue;
+    forget(m);
+    any = true;
   }
+  return any;
 }
 
 /* Its owner has a new ticket for the same memory when others took the place of the old one. What somebody uses is not freed: the same process,
@@ -250,9 +259,10 @@ static int make(ldg_vendor *v, const token *t, ldg_context context, mapping **ou
   const owner self = ourselves(t->from.base, t->from.buffer);
   mapping *m = ldg_alloc(sizeof *m);
   if (!m) return LADING_ERR_NOMEM;
-  *m = (mapping){ .vendor = v, .from = t->from, .route = t->route, .handle = t->handle, .context = context, .at = t->from.base, .bytes = t->bytes, .ours = same_owner(&self, &t->from) };
-  make_room(t);
-  const int e = map(m);
+  *m = (mapping){ .vendor = v, .from = t->from, .length = t->bytes, .route = t->route, .handle = t->handle, .context = context, .at = t->from.base, .bytes = t->bytes, .ours = same_owner(&self, &t->from) };
+  evict(t, makes_room);
+  int e = map(m);
+  if (e && m->route == LDG_IPC_LEGACY && evict(t, is_near)) e = map(m); /* a driver may refuse what meets something else that is open */
   if (e) {
     ldg_free(m);
     return e;

@@ -74,6 +74,14 @@ static fake_range *already_open(const handle *h) {
   return NULL;
 }
 
+/* Whoever still has what was there before, in the way of what is there now, is refused that. */
+static bool is_in_the_way(const fake_range *r, const fake_ticket *t) {
+  fake_ticket was;
+  memcpy(&was, r->handle, sizeof was);
+  return r->opened && !r->of && r->context == fake_current() && was.magic == MAGIC && was.pid == t->pid && was.id != t->id &&
+         was.offset < t->offset + t->size && t->offset < was.offset + was.size;
+}
+
 FAKE(cuIpcOpenMemHandle_v2, hipIpcOpenMemHandle, CURRENT, (void **out, handle h, unsigned flags), (out, h, flags)) {
   fake_ticket t;
   memcpy(&t, &h, sizeof t);
@@ -81,6 +89,8 @@ FAKE(cuIpcOpenMemHandle_v2, hipIpcOpenMemHandle, CURRENT, (void **out, handle h,
   if (t.pid == getpid()) return E_CONTEXT;
   fake_range *r = already_open(&h);
   if (r) return r->opened++, *out = (void *)r->base, E_OK;
+  for (r = fake_range_first(); r < fake_range_end(); r++)
+    if (is_in_the_way(r, &t)) return E_OVERLAPS;
   const int err = fake_ticket_open(&t, &r);
   if (!err) memcpy(r->handle, &h, sizeof h), *out = (void *)r->base;
   return err;

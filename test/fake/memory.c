@@ -82,14 +82,17 @@ bool fake_in_arena(const void *p) { return arena.there && (uintptr_t)p - (uintpt
 
 static int64_t whole_pages(int64_t n) { return (n + FAKE_PAGE - 1) / FAKE_PAGE * FAKE_PAGE; }
 
+/* Of what is longer the front; behind a page that is never used, and one for a header, the rest may come back, too. */
 static uintptr_t taken_again(int64_t size) {
-  for (int i = freed_n - 1; fake_set.reuse && i >= 0; i--)
-    if (freed[i].size == size) {
-      const uintptr_t base = freed[i].base;
-      freed[i] = freed[--freed_n];
-      return base;
-    }
-  return 0;
+  int best = -1;
+  for (int i = freed_n - 1; fake_set.reuse && i >= 0 && (best < 0 || freed[best].size != size); i--)
+    if (freed[i].size == size || (best < 0 && freed[i].size > size + 2 * FAKE_PAGE)) best = i;
+  if (best < 0) return 0;
+  const uintptr_t base = freed[best].base;
+  const int64_t taken = size + 2 * FAKE_PAGE;
+  if (freed[best].size == size) freed[best] = freed[--freed_n];
+  else freed[best].base += (uintptr_t)taken, freed[best].size -= taken;
+  return base;
 }
 
 uintptr_t fake_arena_take(int64_t size) {
