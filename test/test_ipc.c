@@ -3,7 +3,7 @@
  * own: a parent that owns memory, a child that opens it. The device is a real one, or the stand-in of test/fake. */
 #include "ipc_sides.h"
 
-enum { BYTES = 1 << 16, ROUNDS = 40, MANY = 300, KEPT = 256, ALREADY_MAPPED = 208 };
+enum { BYTES = 1 << 16, ROUNDS = 40, MANY = 300, KEPT = 256, ALREADY_MAPPED = 208, DEVICE_AT = 4 /* in a token */ };
 
 /* ---- from the layout there to the layout here, and back ---- */
 
@@ -241,6 +241,24 @@ static void two_devices(const line *l) {
 START_TEST(opened_once_a_device) { owns_area(two_devices); }
 END_TEST
 
+/* Its owner may see more devices than are seen here, in another order: whatever the number, it is opened for the device that is current, or for one
+ * that there is. */
+static void sees_fewer(const line *l) {
+  lading_ipc token;
+  hear(l, &token, sizeof token);
+  token.bytes[DEVICE_AT] = 200;
+  char *const p = opened(&token);
+  OK(driver_leave(v.d, 0));
+  ck_assert_ptr_eq(opened(&token), p);
+  OK(driver_enter(v.d, 0));
+  OK(lading_ipc_close(p));
+  OK(lading_ipc_close(p));
+  wait_for_other(l);
+}
+
+START_TEST(of_more_devices) { owns_area(sees_fewer); }
+END_TEST
+
 /* ---- what cannot be opened ---- */
 
 /* A token of our own whose memory has gone, though something else is at its place. */
@@ -311,6 +329,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("ipc", argc, argv, moves, opened_once, memory_that_came_back, memory_that_was_cut_up, in_the_way, many_mappings, opened_once_a_device, of_our_own, of_our_own_that_was,
+  return CHECK_MAIN("ipc", argc, argv, moves, opened_once, memory_that_came_back, memory_that_was_cut_up, in_the_way, many_mappings, opened_once_a_device, of_more_devices, of_our_own, of_our_own_that_was,
                     not_exported, bad_tokens, freed_before);
 }
