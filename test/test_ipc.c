@@ -310,6 +310,35 @@ END_TEST
 START_TEST(bad_tokens) { owns_area(refuser); }
 END_TEST
 
+/* What two devices cannot do together is no failure of one. */
+static const int not_together[] = { 217, 800, 801 }; /* peer access is unsupported; not permitted, not supported */
+
+static void barred(const line *l) {
+  lading_ipc token;
+  void *p = NULL;
+  hear(l, &token, sizeof token);
+  for (int i = 0; v.d->fake && i < (int)COUNT_OF(not_together); i++) {
+    let_fail("IpcOpenMemHandle", not_together[i]);
+    ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_UNSUPPORTED);
+  }
+  OK(lading_ipc_close(opened(&token)));
+  wait_for_other(l);
+}
+
+START_TEST(of_devices_apart) {
+  const line l = start(barred);
+  area mine = area_new(&v, LADING_MEM_DEVICE, BYTES);
+  lading_ipc none;
+  for (int i = 0; v.d->fake && i < (int)COUNT_OF(not_together); i++) {
+    let_fail("IpcGetMemHandle", not_together[i]);
+    ck_assert_int_eq(lading_ipc_export(mine.at, &none), LADING_ERR_UNSUPPORTED);
+  }
+  serve(&l, mine.at);
+  area_free(&mine);
+  finish(&l);
+}
+END_TEST
+
 static void latecomer(const line *l) {
   lading_ipc token;
   void *p = NULL;
@@ -330,5 +359,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("ipc", argc, argv, moves, opened_once, memory_that_came_back, memory_that_was_cut_up, in_the_way, many_mappings, opened_once_a_device, of_more_devices, of_our_own, of_our_own_that_was,
-                    not_exported, bad_tokens, freed_before);
+                    not_exported, bad_tokens, of_devices_apart, freed_before);
 }

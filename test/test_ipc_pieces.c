@@ -478,6 +478,8 @@ static void piece_failures(const line *l) {
     other.bytes[BUFFER] ^= (unsigned char)(with & 3) + 1; /* as if of another buffer */
     let_fail("MemImportFromShareableHandle", with);
     ck_assert_int_eq(lading_ipc_open(&other, &p), LADING_ERR_UNSUPPORTED);
+    let_fail("MemSetAccess", with);
+    ck_assert_int_eq(lading_ipc_open(&other, &p), LADING_ERR_UNSUPPORTED);
   }
   if (may) OK(lading_ipc_close(opened(&token)));
   wait_for_other(l);

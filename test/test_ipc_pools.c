@@ -547,7 +547,7 @@ static void failures(const line *l) {
   for (int64_t i = 0; may && v.d->fake && i < COUNT_OF(calls); i++) {
     let_fail(calls[i], 999);
     ck_assert_msg(lading_ipc_open(&token, &p) == LADING_ERR_DEVICE, "%s failed", calls[i]);
-    if (i == 1) { /* not permitted */
+    if (i == 1 || i == 2) { /* not permitted */
       let_fail(calls[i], 800);
       ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_UNSUPPORTED);
     }

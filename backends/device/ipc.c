@@ -90,7 +90,7 @@ static int export_typed(ldg_vendor *v, const facts *f, ldg_address base, size_t 
 static int export_any(ldg_vendor *v, const facts *f, ldg_address base, size_t bytes, int *route, ldg_ipc_handle *out) {
   const int e = f->exportable ? v->driver.ipc_get(out, base) : LDG_BAD_VALUE;
   *route = LDG_IPC_LEGACY;
-  return e == LDG_BAD_VALUE ? export_typed(v, f, base, bytes, route, out) : ldg_device_error(e);
+  return e == LDG_BAD_VALUE ? export_typed(v, f, base, bytes, route, out) : ldg_import_error(e);
 }
 
 /* Copies of the driver that are not of a stream must not be overtaken by readers elsewhere. */
@@ -244,7 +244,7 @@ static int map_legacy(mapping *m) {
   if (!e) e = d->memory_range(&m->at, &bytes, m->at);
   if (e && opened) d->ipc_close(m->at);
   m->bytes = bytes;
-  return ldg_device_error(e);
+  return ldg_import_error(e);
 }
 
 static int map(mapping *m) {
@@ -262,7 +262,7 @@ static int make(ldg_vendor *v, const token *t, ldg_context context, mapping **ou
   *m = (mapping){ .vendor = v, .from = t->from, .length = t->bytes, .route = t->route, .handle = t->handle, .context = context, .at = t->from.base, .bytes = t->bytes, .ours = same_owner(&self, &t->from) };
   evict(t, makes_room);
   int e = map(m);
-  if (e && m->route == LDG_IPC_LEGACY && evict(t, is_near)) e = map(m); /* a driver may refuse what meets something else that is open */
+  if (e && e != LADING_ERR_UNSUPPORTED && m->route == LDG_IPC_LEGACY && evict(t, is_near)) e = map(m); /* a driver may refuse what meets something else that is open */
   if (e) {
     ldg_free(m);
     return e;

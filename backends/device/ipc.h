@@ -57,7 +57,7 @@ int ldg_virtual_export(ldg_vendor *v, ldg_address base, int types, int *route, l
 /* Maps `bytes` of it for the device that is current. */
 int ldg_virtual_open(ldg_vendor *v, int route, pid_t from, const ldg_ipc_handle *handle, uint64_t bytes, ldg_address *out);
 void ldg_virtual_close(const ldg_driver *d, ldg_address at, uint64_t bytes);
-int ldg_import_error(int driver_error);
+int ldg_import_error(int driver_error); /* also: ERR_UNSUPPORTED */
 
 /* ---- memory of pools (ipc_pool.c) ---- */
 

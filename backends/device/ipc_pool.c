@@ -91,7 +91,7 @@ static int import(const ldg_driver *d, int fd, void **out) {
   int e = ldg_device_error(d->context_device(&device));
   if (!e) e = ldg_import_error(d->pool_import(out, (void *)(intptr_t)fd, LDG_BY_FILE, 0));
   if (e) return e;
-  e = ldg_device_error(d->pool_access(*out, &(ldg_access){ LDG_ON_DEVICE, device, LDG_READ_AND_WRITE }, 1));
+  e = ldg_import_error(d->pool_access(*out, &(ldg_access){ LDG_ON_DEVICE, device, LDG_READ_AND_WRITE }, 1));
   if (e) d->pool_free(*out);
   return e;
 }

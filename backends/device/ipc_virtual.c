@@ -59,8 +59,10 @@ int ldg_virtual_export(ldg_vendor *v, ldg_address base, int types, int *route, l
 
 /* ---- open ---- */
 
-/* As when two processes are not of the same fabric. */
-int ldg_import_error(int e) { return e == LDG_NOT_PERMITTED || e == LDG_NOT_SUPPORTED ? LADING_ERR_UNSUPPORTED : ldg_device_error(e); }
+/* As when two processes are not of the same fabric, or two devices do not reach each other. */
+int ldg_import_error(int e) {
+  return e == LDG_NOT_PEERS || e == LDG_NOT_PERMITTED || e == LDG_NOT_SUPPORTED ? LADING_ERR_UNSUPPORTED : ldg_device_error(e);
+}
 
 static int import_file(const ldg_driver *d, pid_t from, const ldg_ipc_handle *handle, uint64_t *out) {
   ldg_ticket t;
@@ -98,7 +100,7 @@ int ldg_virtual_open(ldg_vendor *v, int route, pid_t from, const ldg_ipc_handle 
   uint64_t piece;
   int e = able(d) ? import(d, route, from, handle, &piece) : LADING_ERR_UNSUPPORTED;
   if (e) return e;
-  e = ldg_device_error(map(d, piece, bytes, out));
+  e = ldg_import_error(map(d, piece, bytes, out));
   d->piece_free(piece); /* what is mapped stays */
   return e;
 }
