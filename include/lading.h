@@ -402,7 +402,7 @@ typedef uint64_t lading_request;
  * stream (ERR_UNSUPPORTED), and what a graph records has to have been enqueued once before, if it is no nest. Memory of another device takes peer access, which is the caller's
  * to enable. Bytes that coincide in the destination are moved or reduced by a launch for every piece that holds none twice; where such pieces are too short, or too many, by one thread, slowly.
  * *out, unless NULL: for test and wait; NULL while a graph is recorded, which has no requests. Errors are those of the call for host memory,
- * ERR_UNSUPPORTED (a reduction of long doubles, or of elements of several kinds that coincide, by a device; a request while a graph is
+ * ERR_UNSUPPORTED (a reduction of long doubles, or of elements of several kinds that coincide, by a device; or of one whose bytes lie, by a type without hints, in memory of two kinds; a request while a graph is
  * recorded), ERR_NOMEM, ERR_DEVICE (also: device memory on a "host" queue). After the last two parts of the work may be under way: sync the
  * queue before its buffers go. */
 LADING_API int lading_enqueue(lading_queue *queue, const lading_work *work, lading_request *out);

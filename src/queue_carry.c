@@ -251,15 +251,33 @@ static int segments_alike(const ldg_device *dev, const ldg_lane *lane, const ldg
   return e;
 }
 
-static int by_segments(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, int i) {
-  ldg_work part = *w;
+typedef int per_part(const ldg_device *dev, ldg_lane *lane, const ldg_work *part);
+
+/* ERR_UNSUPPORTED: bytes of one element are in memory of two kinds. */
+static int each_alike(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, int i, per_part *go) {
   int e = LADING_OK;
-  for (; !e && part.lo < w->hi; part.lo = part.hi) {
-    part.mem[i] = (lading_mem){ LADING_MEM_UNKNOWN, 0 };
-    e = segments_alike(dev, lane, w, part.lo, i, &part.mem[i], &part.hi);
-    if (!e) e = ldg_queue_carry(dev, lane, &part);
+  for (int64_t lo = w->lo, end; !e && lo < w->hi;) {
+    lading_mem kind = { LADING_MEM_UNKNOWN, 0 };
+    e = segments_alike(dev, lane, w, lo, i, &kind, &end);
+    if (e) break;
+    ldg_work part = part_of(w, lo, end - lo);
+    part.mem[i] = kind;
+    e = part.hi > lo ? go(dev, lane, &part) : LADING_ERR_UNSUPPORTED;
+    lo = part.hi;
   }
   return e;
+}
+
+static int check_segments(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
+  for (int i = LDG_SRC; i <= LDG_DST; i++)
+    if (w->mem[i].kind == LADING_MEM_UNKNOWN && is_absolute(w, i)) return each_alike(dev, lane, w, i, check_segments);
+  return LADING_OK;
+}
+
+/* All or nothing of a reduction is enqueued. */
+static int by_segments(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, int i) {
+  const int e = w->reduction.op == LADING_REPLACE ? LADING_OK : check_segments(dev, lane, w);
+  return e ? e : each_alike(dev, lane, w, i, ldg_queue_carry);
 }
 
 static int ask(const ldg_device *dev, const ldg_lane *lane, ldg_work *w, int i) {

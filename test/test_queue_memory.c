@@ -481,6 +481,48 @@ START_TEST(members_of_several_kinds) {
 }
 END_TEST
 
+/* Two integers are added whose bytes lie in three places: one that would be cut where the kind of memory changes is refused, and none is added. */
+static void add_pieces(const int *len, const lading_memkind *kind, int result) {
+  char text[200], at[3][24];
+  int32_t from[2], to[2], got[2];
+  int64_t n = 0;
+  area part[3], d = area_new(&v, LADING_MEM_DEVICE, sizeof to);
+  area_fill(&d, 7);
+  for (int i = 0; i < 3; n += len[i++]) {
+    part[i] = area_new(&v, kind[i], 8), area_fill(&part[i], (uint64_t)i), address_of(at[i], &part[i], 0);
+    memcpy((char *)from + n, part[i].copy, (size_t)len[i]);
+  }
+  snprintf(text, sizeof text, "hindexed([%d,%d,%d],[%s,%s,%s],byte)", len[0], len[1], len[2], at[0], at[1], at[2]);
+  lading_type *t = parsed(text);
+  const lading_work w = { .kind = LADING_WORK_COPY, .op = LADING_SUM, .src_type = t, .src_count = 1, .dst_type = lading_elem_type(LADING_INT32), .dst_count = 2,
+                          .dst = d.at, .hi = sizeof to };
+  memcpy(to, d.copy, sizeof to);
+  ck_assert_int_eq(lading_enqueue(v.q, &w, NULL), result);
+  OK(lading_queue_sync(v.q));
+  for (int i = 0; !result && i < 2; i++) to[i] = (int32_t)((uint32_t)to[i] + (uint32_t)from[i]);
+  area_pull(&d);
+  memcpy(got, d.copy, sizeof got);
+  ck_assert_mem_eq(got, to, sizeof to);
+  for (int i = 0; i < 3; i++) area_free(&part[i]);
+  area_free(&d);
+  lading_type_free(t);
+}
+
+START_TEST(elements_in_pieces) {
+  static const struct { int len[3]; lading_memkind kind[3]; int result; } rows[] = {
+    { { 3, 1, 4 }, { LADING_MEM_DEVICE, LADING_MEM_DEVICE, LADING_MEM_HOST }, LADING_OK },
+    { { 4, 3, 1 }, { LADING_MEM_HOST, LADING_MEM_PINNED, LADING_MEM_PINNED }, LADING_OK },
+    { { 3, 5, 0 }, { LADING_MEM_DEVICE, LADING_MEM_HOST, LADING_MEM_HOST }, LADING_ERR_UNSUPPORTED },
+    { { 5, 3, 0 }, { LADING_MEM_HOST, LADING_MEM_PINNED, LADING_MEM_HOST }, LADING_ERR_UNSUPPORTED },
+    { { 4, 3, 1 }, { LADING_MEM_DEVICE, LADING_MEM_HOST, LADING_MEM_PINNED }, LADING_ERR_UNSUPPORTED },
+    { { 3, 4, 1 }, { LADING_MEM_PINNED, LADING_MEM_PINNED, LADING_MEM_DEVICE }, LADING_ERR_UNSUPPORTED },
+  };
+  v = devices_open();
+  for (int64_t i = 0; i < COUNT_OF(rows); i++) add_pieces(rows[i].len, rows[i].kind, rows[i].result);
+  devices_close(&v);
+}
+END_TEST
+
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_memory", argc, argv, tables_come_and_go, room_when_there_is_none, both_tables_of_a_copy, gone_with_host_under_way, room_with_host_under_way,
@@ -488,5 +530,5 @@ int main(int argc, char **argv) {
                     scratch_when_there_is_none,
                     staged_where_engines_change_fast, one_shot_where_they_do_not, direct_where_trees_are_cheap, packed_where_trees_are_dear, packed_where_words_are_dear, direct_where_both_are_flat, forced_direct, forced_packed, packed_without_tables,
                     packed_then_recorded,
-                    explained, members_of_several_kinds);
+                    explained, members_of_several_kinds, elements_in_pieces);
 }
