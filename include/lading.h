@@ -367,7 +367,8 @@ LADING_API int lading_device_count(const char *backend, int *n);
 typedef enum lading_memkind { LADING_MEM_UNKNOWN, LADING_MEM_HOST, LADING_MEM_PINNED, LADING_MEM_DEVICE, LADING_MEM_MANAGED } lading_memkind;
 typedef struct lading_mem { lading_memkind kind; int device; } lading_mem; /* a hint; zeros: the driver is asked, which takes longer than a launch */
 /* What kind of memory is at that address, and of which device (-1: the host). What no driver knows is HOST, and so is registered memory
- * that devices have at another address: a hint of PINNED says that they have it at this one. */
+ * that devices have at another address: a hint of PINNED says that they have it at this one. A thread without a context is told what the
+ * context of a queue knows, or a primary one that is active; where there is none all is HOST, and none is made. */
 LADING_API int lading_mem_query(const void *at, lading_mem *out);
 
 /* Ordered work on one device. wrap: the caller's cudaStream_t or hipStream_t by value, which has to outlive the queue; NULL is the

@@ -140,6 +140,38 @@ START_TEST(kinds_without_a_context) {
 }
 END_TEST
 
+/* Nothing is made, or held, on a device that nobody uses: where no context is active all memory is the host's, else one that is says. */
+START_TEST(kinds_without_any_context) {
+  const char *backend = getenv("LADING_TEST_BACKEND");
+  lading_mem m;
+  lading_ipc token;
+  void *at = NULL, *context = NULL;
+  int n, other;
+  v = (devices){ .backend = backend ? backend : "cuda" };
+  v.d = driver_open(v.backend);
+  ck_assert(v.d != NULL);
+  OK(lading_device_count(v.backend, &n));
+  other = n > 1;
+  count_from_here();
+  OK(lading_mem_query(&m, &m));
+  ck_assert_int_eq((int)m.kind, LADING_MEM_HOST);
+  ck_assert_int_eq(lading_ipc_export(&m, &token), LADING_ERR_UNSUPPORTED);
+  called("DevicePrimaryCtxRetain", 0);
+  OK(driver_enter(v.d, other));
+  OK(v.d->alloc(&at, 64));
+  OK(v.d->pop(&context));
+  count_from_here();
+  OK(lading_mem_query(at, &m));
+  ck_assert_int_eq((int)m.kind, LADING_MEM_DEVICE);
+  ck_assert_int_eq(m.device, other);
+  called("DevicePrimaryCtxRetain", 1), called("DevicePrimaryCtxRelease", 1);
+  OK(lading_ipc_export(at, &token));
+  OK(v.d->push(context));
+  OK(v.d->free(at));
+  OK(driver_leave(v.d, other));
+}
+END_TEST
+
 /* ---- ways to pinned memory ---- */
 
 static void check_path(const char *force, int64_t copies) {
@@ -526,7 +558,7 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_memory", argc, argv, tables_come_and_go, room_when_there_is_none, both_tables_of_a_copy, gone_with_host_under_way, room_with_host_under_way,
-                    kinds_without_a_context, one_shot, staged, scratch_of_one_pool, scratch_without_a_pool, scratch_of_a_pool_that_keeps_nothing, scratch_of_one_pool_for_threads,
+                    kinds_without_a_context, kinds_without_any_context, one_shot, staged, scratch_of_one_pool, scratch_without_a_pool, scratch_of_a_pool_that_keeps_nothing, scratch_of_one_pool_for_threads,
                     scratch_when_there_is_none,
                     staged_where_engines_change_fast, one_shot_where_they_do_not, direct_where_trees_are_cheap, packed_where_trees_are_dear, packed_where_words_are_dear, direct_where_both_are_flat, forced_direct, forced_packed, packed_without_tables,
                     packed_then_recorded,

@@ -21,7 +21,7 @@ static ldg_vendor vendor = {
   .kind_host = 1, .kind_device = 2,
   .names = {
     .init = "cuInit", .device_count = "cuDeviceGetCount", .device_get = "cuDeviceGet",
-    .context_retain = "cuDevicePrimaryCtxRetain", .context_release = "cuDevicePrimaryCtxRelease_v2", .context_id = "cuCtxGetId",
+    .context_retain = "cuDevicePrimaryCtxRetain", .context_release = "cuDevicePrimaryCtxRelease_v2", .context_id = "cuCtxGetId", .context_state = "cuDevicePrimaryCtxGetState",
     .thread_capture = "cuThreadExchangeStreamCaptureMode", .context_push = "cuCtxPushCurrent_v2", .context_pop = "cuCtxPopCurrent_v2",
     .context_get = "cuCtxGetCurrent", .context_device = "cuCtxGetDevice",
     .module_load = "cuModuleLoadData", .module_function = "cuModuleGetFunction", .launch = "cuLaunchKernel",

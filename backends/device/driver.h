@@ -52,6 +52,7 @@ enum { LDG_POOL_PINNED = 1, LDG_POOL_ON_DEVICE = 1, LDG_POOL_KEEPS = 4 /* bytes 
 #define LDG_DRIVER_OPTIONAL(F) \
   F(thread_capture, (int *mode)) \
   F(context_id, (void *context, unsigned long long *id)) \
+  F(context_state, (int device, unsigned *flags, int *active)) \
   F(stream_flags, (void *stream, unsigned *flags)) \
   F(piece_of, (uint64_t *piece, ldg_address at)) \
   F(piece_free, (uint64_t piece)) \

@@ -11,23 +11,46 @@ static lading_mem mem_of(const ldg_vendor *v, int kind, int managed, int device,
   return (lading_mem){ managed ? LADING_MEM_MANAGED : kind == v->kind_device ? LADING_MEM_DEVICE : LADING_MEM_PINNED, device };
 }
 
-/* In a context of any kind: a thread without one is told nothing about memory that others allocated. */
-static int facts_in(ldg_vendor *v, unsigned n, int *facts, void **values, ldg_address at) {
-  const ldg_driver *d = &v->driver;
-  const ldg_site *s = atomic_load(&v->sites);
-  while (s && !ldg_site_alive(s)) s = s->next;
-  void *context = s ? s->context.at : NULL, *was;
-  int e = s ? 0 : ldg_site_primary(v, 0, &context);
-  if (!e) e = d->context_push(context);
+typedef struct question { unsigned n; int *facts; void **values; ldg_address at; } question;
+
+static int ask_in(const ldg_driver *d, void *context, const question *q) {
+  void *was;
+  int e = d->context_push(context);
   if (e) return e;
-  e = d->pointer_facts(n, facts, values, at);
+  e = d->pointer_facts(q->n, q->facts, q->values, q->at);
   d->context_pop(&was);
   return e;
 }
 
+static bool is_active(const ldg_driver *d, int device) {
+  unsigned flags;
+  int active = 0;
+  return !d->context_state || (d->context_state(device, &flags, &active) == 0 && active);
+}
+
+/* Of a device that somebody uses. Where nobody does, nothing is told, nor made: there is no memory of devices. */
+static int ask_in_primary(ldg_vendor *v, const question *q) {
+  const ldg_driver *d = &v->driver;
+  void *context;
+  int device = 0, e = 0, i = 0;
+  for (; i < v->devices; i++)
+    if ((e = d->device_get(&device, i)) || is_active(d, device)) break;
+  if (e || i == v->devices) return e;
+  e = d->context_retain(&context, device);
+  if (e) return e;
+  e = ask_in(d, context, q);
+  d->context_release(device);
+  return e;
+}
+
+/* In a context of any kind: a thread without one is told nothing about memory that others allocated. */
 int ldg_site_facts(ldg_vendor *v, unsigned n, int *facts, void **values, ldg_address at) {
   const int e = v->driver.pointer_facts(n, facts, values, at);
-  return e == LDG_NO_CONTEXT ? facts_in(v, n, facts, values, at) : e;
+  if (e != LDG_NO_CONTEXT) return e;
+  const ldg_site *s = atomic_load(&v->sites);
+  while (s && !ldg_site_alive(s)) s = s->next;
+  const question q = { n, facts, values, at };
+  return s ? ask_in(&v->driver, s->context.at, &q) : ask_in_primary(v, &q);
 }
 
 int ldg_device_query(const ldg_device *dev, const ldg_lane *l, const void *at, lading_mem *out) {

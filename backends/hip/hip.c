@@ -72,7 +72,7 @@ static ldg_vendor vendor = {
   .kind_host = 1, .kind_device = 2,
   .names = {
     .init = "hipInit", .device_count = "hipGetDeviceCount", .device_get = "hipDeviceGet",
-    .context_retain = "hipDevicePrimaryCtxRetain", .context_release = "hipDevicePrimaryCtxRelease",
+    .context_retain = "hipDevicePrimaryCtxRetain", .context_release = "hipDevicePrimaryCtxRelease", .context_state = "hipDevicePrimaryCtxGetState",
     .thread_capture = "hipThreadExchangeStreamCaptureMode", .context_push = "hipCtxPushCurrent", .context_pop = "hipCtxPopCurrent",
     .context_get = "hipCtxGetCurrent", .context_device = "hipCtxGetDevice",
     .module_load = "hipModuleLoadData", .module_function = "hipModuleGetFunction", .launch = "hipModuleLaunchKernel",

@@ -247,6 +247,12 @@ FAKE(cuDevicePrimaryCtxRelease_v2, hipDevicePrimaryCtxRelease, INIT, (int device
   return E_OK;
 }
 
+FAKE(cuDevicePrimaryCtxGetState, hipDevicePrimaryCtxGetState, INIT, (int device, unsigned *flags, int *active), (device, flags, active)) {
+  if (!device_exists(device)) return E_DEVICE;
+  *flags = 0, *active = primary[device].retained > 0;
+  return E_OK;
+}
+
 /* All there is goes, whoever holds it; who retains it next finds a new one at the same address. */
 FAKE(cuDevicePrimaryCtxReset_v2, hipDevicePrimaryCtxReset, INIT, (int device), (device)) {
   if (!device_exists(device)) return E_DEVICE;
