@@ -6,13 +6,17 @@
  *
  * Said once, for the whole header:
  *  - Lengths, offsets and strides are int64_t. `size` is packed bytes, `extent` the distance between items in memory.
- *  - Functions return LADING_OK (0) or a negative LADING_ERR_*. On an error nothing was written to any output, but for a
+ *  - Functions return LADING_OK (0) or a negative LADING_ERR_*; where that is said, a positive LADING_NEED_LAYOUT,
+ *    LADING_BATCH_FULL or LADING_NOT_MAPPED, which are no errors. On an error nothing was written to any output, but for a
  *    length that would be needed where that is said, and nothing leaks. No input makes the library abort; only memory that
  *    is not there can fault.
  *  - Every function may be called from any thread at any time. A type never changes after its creation; a count of
  *    references keeps it alive, and requests under way hold their own. After fork() the child may go on.
  *  - There is no init and no finalize. Buffers may be NULL where no byte is touched; packed bytes at NULL are LADING_ERR_ARG
  *    otherwise. As the memory of a type NULL is fine with absolute displacements, as with MPI_BOTTOM.
+ *  - A type that moves many bytes may have a kernel compiled for it. No call waits for that, but a thread of the library is there meanwhile,
+ *    a process (lading-jit) may be started, and files are kept in the user's cache folder. LADING_JIT=off in the environment
+ *    before the first call: none of these.
  *  - Types nest at most LADING_DEPTH_MAX levels deep (LADING_ERR_DEPTH), and a type written out as a tree has at most
  *    2^22 nodes, index entries not counted (LADING_ERR_OVERFLOW).
  */
@@ -38,6 +42,12 @@ extern "C" {
 
 #define LADING_DEPTH_MAX 128
 
+/* Of this header; the library that is loaded may be another one's: MAJOR * 10000 + MINOR * 100 + PATCH. */
+#define LADING_VERSION_MAJOR 0
+#define LADING_VERSION_MINOR 1
+#define LADING_VERSION_PATCH 0
+#define LADING_VERSION (LADING_VERSION_MAJOR * 10000 + LADING_VERSION_MINOR * 100 + LADING_VERSION_PATCH)
+
 enum {
   LADING_OK = 0,
   LADING_ERR_ARG = -1,         /* an argument is out of its domain */
@@ -53,6 +63,8 @@ enum {
 
 /* What an error code means, in one line of English; never NULL, also for unknown codes. */
 LADING_API const char *lading_strerror(int code);
+/* LADING_VERSION of the library that is loaded. */
+LADING_API int lading_version(void);
 
 /* ---- types ---------------------------------------------------------------------------------------------------- */
 
@@ -205,7 +217,7 @@ LADING_API int lading_unpack_op(const lading_type *type, int64_t count, void *me
 LADING_API int lading_copy_op(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi, lading_op op);
 
 /* The external32 representation (MPI-4.1 section 14.5.2): big-endian, no padding, the same everywhere. Elements take their packed
- * bytes, but: a long double 16 (IEEE binary128), the long of a LONG_INT 4. 16-bit floats, which MPI does not have, take 2,
+ * bytes, but: a long double 16 (IEEE binary128), the long of a LONG_INT 4 (MPI_LONG itself has no element: an INT64 takes 8). 16-bit floats, which MPI does not have, take 2,
  * pairs the bytes of their parts. Elements that are BYTE or CHAR (such as those of a parsed tree) move as they are. */
 LADING_API int lading_external32_size(const lading_type *type, int64_t count, int64_t *n);
 /* Converts exactly the external bytes [lo, hi) of the stream of `count` items at `mem`; `packed` is the place of byte lo. Ranges

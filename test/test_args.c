@@ -227,6 +227,14 @@ START_TEST(queries) {
 }
 END_TEST
 
+START_TEST(one_version) {
+  char text[40];
+  snprintf(text, sizeof text, "%d.%d.%d", LADING_VERSION_MAJOR, LADING_VERSION_MINOR, LADING_VERSION_PATCH);
+  ck_assert_str_eq(text, PROJECT_VERSION);
+  ck_assert_int_eq(lading_version(), LADING_VERSION);
+}
+END_TEST
+
 START_TEST(error_texts) {
   for (int code = -12; code <= 3; code++) {
     ck_assert_ptr_nonnull(lading_strerror(code));
@@ -376,5 +384,5 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("args", argc, argv, null_pointers, null_is_fine_where_nothing_is_read, negative_counts, arrays_out_of_bounds, overflow, what_just_fits,
-                    ranges_out_of_bounds, queries, error_texts, text_that_does_not_parse, blanks, text_of_impossible_types, depth_bombs, depth_bombs_by_api, doubling_bomb);
+                    ranges_out_of_bounds, queries, error_texts, text_that_does_not_parse, blanks, text_of_impossible_types, depth_bombs, depth_bombs_by_api, doubling_bomb, one_version);
 }

@@ -24,17 +24,23 @@ void ldg_slot_say(const char *what, const char *why) {
 
 const char *ldg_slot_helper(void) {
   const char *given = ldg_option_get(LDG_OPT_JIT);
-  return given && *given == '/' ? given : LDG_JIT_HELPER;
+  return given ? given : LDG_JIT_HELPER;
 }
 static bool is(ldg_option o, const char *what) {
   const char *v = ldg_option_get(o);
   return v && !strcmp(v, what);
 }
 
+/* Whoever writes 0 or no means off; a path begins with a slash. */
+static bool is_off(void) {
+  const char *given = ldg_option_get(LDG_OPT_JIT);
+  return given && *given != '/';
+}
+
 static const char *off_why(void) {
   char path[LDG_CACHE_PATH];
   const char *isa = ldg_cpu_isa();
-  if (is(LDG_OPT_JIT, "off")) return "LADING_JIT says so";
+  if (is_off()) return "LADING_JIT says so";
   if (getauxval(AT_SECURE)) return "this program has more rights than its user, who sets the variables";
   if (ldg_option_get(LDG_OPT_FORCE) && !is(LDG_OPT_FORCE, "jit")) return "LADING_FORCE names another strategy";
   if (!*ldg_slot_helper()) return "it was built without lading-jit";
@@ -50,7 +56,7 @@ bool ldg_jit_on(void) {
     const char *why = off_why();
     p = why ? OFF : ON;
     atomic_store_explicit(&power, p, memory_order_relaxed);
-    if (why && !is(LDG_OPT_JIT, "off")) ldg_slot_say("off", why);
+    if (why && !is_off()) ldg_slot_say("off", why);
   }
   return p == ON;
 }
