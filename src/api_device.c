@@ -28,7 +28,7 @@ static int range(const lading_work *w, const ldg_work *k) {
   int64_t most = INT64_MAX;
   for (int i = LDG_SRC; i <= LDG_DST; i++)
     if (k->plan[i]) most = ldg_min(most, k->side[i].count * k->plan[i]->size);
-  return w->hi > most ? LADING_ERR_RANGE : LADING_OK;
+  return w->lo < 0 || w->lo > w->hi || w->hi > most ? LADING_ERR_RANGE : LADING_OK;
 }
 
 static int elements(const lading_work *w, ldg_sig *out) {
@@ -37,14 +37,16 @@ static int elements(const lading_work *w, ldg_sig *out) {
   return ldg_api_common_elements(w->src_type, w->src_count, w->dst_type, w->dst_count, w->op, w->lo, w->hi, out);
 }
 
+/* Where byte 0 of the stream would be; lo is not checked yet. */
+static char *stream_at(const void *packed, int64_t lo) { return (char *)((uintptr_t)packed - (uintptr_t)lo); }
+
 int ldg_api_work(const lading_work *w, ldg_work *out) {
   int e = LADING_OK;
   if (!w || !valid(w)) return LADING_ERR_ARG;
-  if (w->lo < 0 || w->lo > w->hi) return LADING_ERR_RANGE; /* the rest is checked where the types are known */
   *out = (ldg_work){ .lo = w->lo, .hi = w->hi, .mem = { w->src_mem, w->dst_mem }, .reduction.op = w->op };
-  if (w->kind == LADING_WORK_UNPACK) out->side[LDG_SRC] = ldg_queue_packed(ldg_at(w->src, -w->lo), w->hi);
+  if (w->kind == LADING_WORK_UNPACK) out->side[LDG_SRC] = ldg_queue_packed(stream_at(w->src, w->lo), w->hi);
   else e = ldg_api_side(w->src_type, w->src_count, w->src, &out->plan[LDG_SRC], &out->side[LDG_SRC]);
-  if (!e && w->kind == LADING_WORK_PACK) out->side[LDG_DST] = ldg_queue_packed(ldg_at(w->dst, -w->lo), w->hi);
+  if (!e && w->kind == LADING_WORK_PACK) out->side[LDG_DST] = ldg_queue_packed(stream_at(w->dst, w->lo), w->hi);
   else if (!e) e = ldg_api_side(w->dst_type, w->dst_count, w->dst, &out->plan[LDG_DST], &out->side[LDG_DST]);
   if (!e) e = range(w, out);
   if (!e && w->lo < w->hi && ((w->kind == LADING_WORK_UNPACK && !w->src) || (w->kind == LADING_WORK_PACK && !w->dst))) e = LADING_ERR_ARG;

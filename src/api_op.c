@@ -92,9 +92,9 @@ static bool move_whole(const lading_type *t, int64_t count, int dir, const void 
   char *const at = (char *)(uintptr_t)ldg_at(mem, w.plan->at), *const line = (char *)(uintptr_t)packed, *const src = dir == LDG_PACK ? at : line, *const dst = dir == LDG_PACK ? line : at;
   const ldg_op_way way = ldg_plan_op_way(w.plan, count, dir, (lading_elem)t->sig.node->kind, w.op->size);
   const ldg_nest *nest = &w.job->nest;
+  if (way == LDG_OP_TILES ? hi > LDG_API_FEW : way != LDG_OP_BLOCKS || !nest->block) return false; /* who goes on there looks for a kernel */
   if (ldg_pair_may(hi) && by_kernel(t, &w, count, dir, mem, packed, hi, op)) return true;
   if (way == LDG_OP_TILES) return tile_few(&w, count, dir, at, line, hi);
-  if (way != LDG_OP_BLOCKS || !nest->block) return false;
   if (nest->nd == 1 && !nest->at) ldg_exec_op_row(w.op, src, dst, w.n, nest->block, nest->dim->src, nest->dim->dst);
   else ldg_exec_nest_op(w.op, nest, src, dst, 0, w.n);
   return true;
@@ -117,7 +117,7 @@ static __attribute__((noinline)) int unpack_more(const lading_type *t, int64_t c
 }
 
 /* One item of one run, or of a few bytes in one loop, of one kind of element: whoever returns this goes there, and does not come back. */
-static inline __attribute__((always_inline)) int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
+LDG_INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
   const ldg_plan *p = t ? ldg_api_plan_made(t) : NULL;
   if (!p || !packed || !ldg_api_is_one(p, count, lo, hi) || !valid_op(op) || !t->sig.node || t->sig.node->kind < 0) goto more;
   const ldg_op *k = ldg_plan_op(op, (lading_elem)t->sig.node->kind);

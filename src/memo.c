@@ -2,6 +2,7 @@
  * entry out. A count that fell to 0 never rises again; who looks such an entry up makes a new one beside it. */
 #include "memo.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
@@ -14,11 +15,19 @@ static _Atomic uint64_t mask = UINT64_MAX;
 static ldg_memo *known;
 static _Atomic int known_lock;
 
-/* Who has it may be a thread that runs only when nobody of a higher priority would: a real-time thread that only yields keeps it from running. */
+/* Who has it may be a thread that runs only when nobody of a higher priority would: a real-time thread that only yields keeps it from running. No thread is cancelled in here. */
+static void doze(void) {
+  const int was = errno;
+  int state;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+  nanosleep(&(const struct timespec){ .tv_nsec = 10000 }, NULL);
+  pthread_setcancelstate(state, NULL);
+  errno = was;
+}
 static void lock(_Atomic int *l) {
   for (int spins = 0; atomic_exchange_explicit(l, 1, memory_order_acquire); spins++)
     while (atomic_load_explicit(l, memory_order_relaxed)) {
-      if (spins > SPINS + YIELDS) nanosleep(&(const struct timespec){ .tv_nsec = 10000 }, NULL);
+      if (spins > SPINS + YIELDS) doze();
       else if (++spins > SPINS) sched_yield();
     }
 }

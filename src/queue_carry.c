@@ -274,7 +274,7 @@ static int check_segments(const ldg_device *dev, ldg_lane *lane, const ldg_work 
   return LADING_OK;
 }
 
-/* All or nothing of a reduction is enqueued. */
+/* Of a reduction that would cut an element nothing is enqueued. */
 static int by_segments(const ldg_device *dev, ldg_lane *lane, const ldg_work *w, int i) {
   const int e = w->reduction.op == LADING_REPLACE ? LADING_OK : check_segments(dev, lane, w);
   return e ? e : each_alike(dev, lane, w, i, ldg_queue_carry);

@@ -12,7 +12,7 @@ static inline void push(ldg_cursor *c, const ldg_rep *r, int64_t base, int64_t i
 }
 
 /* Opens levels from r down to the piece that holds packed byte `byte` of r. */
-static inline __attribute__((always_inline)) void descend(ldg_cursor *c, const ldg_rep *r, int64_t base, int64_t byte) {
+LDG_INLINE void descend(ldg_cursor *c, const ldg_rep *r, int64_t base, int64_t byte) {
   while (r->runs > 1) {
     int64_t i, j = 0;
     const ldg_rep *k = r->child;

@@ -541,7 +541,8 @@ END_TEST
 
 START_TEST(off_is_off) {
   char *cache = own_cache("off");
-  ck_assert_int_eq(in_a_process("off", "jit"), 0);
+  const char *const off[] = { "off", "0", "no", "bin/lading-jit" };
+  for (int i = 0; i < COUNT_OF(off); i++) ck_assert_int_eq(in_a_process(off[i], "jit"), 0);
   ck_assert_int_eq(in_a_process(helper_path(), "walk"), 0);
   sample *s = one_shape();
   ask(s->type), moves_well(s);

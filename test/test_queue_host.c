@@ -127,6 +127,8 @@ START_TEST(arguments_of_works) {
   ck_assert_int_eq(lading_enqueue(q, &w, &r), LADING_ERR_RANGE);
   w = good, w.lo = -1;
   ck_assert_int_eq(lading_enqueue(q, &w, &r), LADING_ERR_RANGE);
+  w = good, w.lo = -1, w.src_type = NULL;
+  REFUSED(lading_enqueue(q, &w, &r));
   w = good, w.lo = INT64_MIN;
   ck_assert_int_eq(lading_enqueue(q, &w, &r), LADING_ERR_RANGE);
   w = good, w.op = LADING_MINLOC;

@@ -28,7 +28,7 @@ static bool is_active(const ldg_driver *d, int device) {
   return !d->context_state || (d->context_state(device, &flags, &active) == 0 && active);
 }
 
-/* Of a device that somebody uses. Where nobody does, nothing is told, nor made: there is no memory of devices. */
+/* Of a device that somebody uses. Where nobody does, nothing is told, nor made: memory of contexts that somebody made by himself is then not known, as the header says. */
 static int ask_in_primary(ldg_vendor *v, const question *q) {
   const ldg_driver *d = &v->driver;
   void *context;

@@ -222,9 +222,10 @@ static void nobody_here(void) {
   ldg_look_forked();
 }
 /* When the library is loaded: at first use another thread may fork between a lock that is taken and this. */
-__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, nobody_here); }
+static bool forks_are_told;
+__attribute__((constructor)) static void watch_forks(void) { forks_are_told = pthread_atfork(NULL, NULL, nobody_here) == 0; }
 
 void ldg_attend(void) {
-  if (atomic_load(&here) == HERE || !take_over()) return;
+  if (!forks_are_told || atomic_load(&here) == HERE || !take_over()) return;
   if (!start()) atomic_store(&here, AWAY);
 }

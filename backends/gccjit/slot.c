@@ -24,7 +24,7 @@ void ldg_slot_say(const char *what, const char *why) {
 
 const char *ldg_slot_helper(void) {
   const char *given = ldg_option_get(LDG_OPT_JIT);
-  return given ? given : LDG_JIT_HELPER;
+  return given && *given ? given : LDG_JIT_HELPER;
 }
 static bool is(ldg_option o, const char *what) {
   const char *v = ldg_option_get(o);
@@ -34,7 +34,7 @@ static bool is(ldg_option o, const char *what) {
 /* Whoever writes 0 or no means off; a path begins with a slash. */
 static bool is_off(void) {
   const char *given = ldg_option_get(LDG_OPT_JIT);
-  return given && *given != '/';
+  return given && *given && *given != '/';
 }
 
 static const char *off_why(void) {
