@@ -163,7 +163,6 @@ static bool leave(void) {
   char **mine = environment;
   int leaving = LEAVING;
   atomic_store(&here, LEAVING);
-  atomic_thread_fence(memory_order_seq_cst); /* entries are looked at after that */
   if (ldg_slot_some_open() && take_over()) return environment = mine, false;
   ldg_free(mine);
   atomic_compare_exchange_strong(&here, &leaving, AWAY);

@@ -133,10 +133,11 @@ void ldg_jit_ask(ldg_slot *slot) {
   if (ldg_slot_open(e)) ldg_attend();
 }
 
+/* Not before what the caller stored, on no machine: an attendant that leaves says so, then looks. */
 bool ldg_slot_some_open(void) {
   const ldg_entry *e;
   for (int i = 0; i < LDG_SLOTS; i++)
-    if ((e = ldg_slot_entry(i)) && ldg_slot_open(e)) return true;
+    if ((e = ldg_slot_entry(i)) && ldg_slot_is_open(atomic_load(&e->slot.state))) return true;
   return ldg_look_some();
 }
 

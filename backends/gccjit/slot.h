@@ -19,11 +19,9 @@ typedef struct ldg_entry {
 #define LDG_SLOTS 512 /* all suites have 250 */
 ldg_entry *ldg_slot_entry(int i);
 static inline int ldg_slot_state(const ldg_entry *e) { return atomic_load_explicit(&e->slot.state, memory_order_acquire); }
+static inline bool ldg_slot_is_open(int state) { return state == LDG_SLOT_NEW || state == LDG_SLOT_WANTED || state == LDG_SLOT_BUILDING; }
 /* Is there something for the attendant to do? */
-static inline bool ldg_slot_open(const ldg_entry *e) {
-  const int s = ldg_slot_state(e);
-  return s == LDG_SLOT_NEW || s == LDG_SLOT_WANTED || s == LDG_SLOT_BUILDING;
-}
+static inline bool ldg_slot_open(const ldg_entry *e) { return ldg_slot_is_open(ldg_slot_state(e)); }
 /* In any entry, or behind it: something to be looked at? */
 bool ldg_slot_some_open(void);
 

@@ -96,6 +96,7 @@ static uintptr_t taken_again(int64_t size) {
 }
 
 uintptr_t fake_arena_take(int64_t size) {
+  if (size < 0 || size > ARENA) return 0; /* of handles that are not */
   size = whole_pages(size);
   if (!arena_begin() || size > ARENA - arena.used - 2 * FAKE_PAGE) return 0;
   const uintptr_t again = taken_again(size);
