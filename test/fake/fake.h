@@ -134,6 +134,7 @@ bool fake_in_arena(const void *p);                     /* looks like device memo
 int64_t fake_leaks(bool say);                          /* live objects and memory */
 /* n bytes at p as a copy may use them; NULL after a fault was told. */
 char *fake_bytes(const void *p, int64_t n, const char *what);
+bool fake_arena_has(int64_t offset, int64_t size);     /* may the file of any process have these bytes, and a header */
 uintptr_t fake_arena_take(int64_t size);               /* pages of addresses, for header and data */
 int64_t fake_arena_real(void);
 int fake_arena_file(void);

@@ -49,7 +49,11 @@ static void unmap(uintptr_t base, int64_t size) {
   mmap(real_at(base), mapped_size(size), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fake_arena_file(), fake_arena_offset(base) - FAKE_PAGE);
 }
 
+/* Of a handle that somebody made up. */
+static bool is_nowhere(const fake_ticket *t) { return !fake_arena_has(t->offset, t->size); }
+
 int fake_ticket_open(const fake_ticket *t, fake_range **out) {
+  if (is_nowhere(t)) return E_MAP;
   const uintptr_t base = fake_arena_take(t->size);
   if (!base) return E_MEMORY;
   if (!map_there(t, base)) return unmap(base, t->size), E_MAP;
@@ -87,6 +91,7 @@ FAKE(cuIpcOpenMemHandle_v2, hipIpcOpenMemHandle, CURRENT, (void **out, handle h,
   memcpy(&t, &h, sizeof t);
   if (t.magic != MAGIC || flags != LAZY_PEER_ACCESS) return E_VALUE;
   if (t.pid == getpid()) return E_CONTEXT;
+  if (is_nowhere(&t)) return E_MAP;
   fake_range *r = already_open(&h);
   if (r) return r->opened++, *out = (void *)r->base, E_OK;
   for (r = fake_range_first(); r < fake_range_end(); r++)

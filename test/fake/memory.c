@@ -95,8 +95,11 @@ static uintptr_t taken_again(int64_t size) {
   return base;
 }
 
+bool fake_arena_has(int64_t offset, int64_t size) {
+  return offset >= 0 && size >= 0 && offset <= ARENA && size <= ARENA - offset - 2 * FAKE_PAGE;
+}
+
 uintptr_t fake_arena_take(int64_t size) {
-  if (size < 0 || size > ARENA) return 0; /* of handles that are not */
   size = whole_pages(size);
   if (!arena_begin() || size > ARENA - arena.used - 2 * FAKE_PAGE) return 0;
   const uintptr_t again = taken_again(size);
