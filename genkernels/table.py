@@ -73,8 +73,8 @@ PACED = 64  # bytes; beyond, it has none that moves a few blocks at a time: LDG_
 
 # Blocks that are put together in registers of 16 bytes where the destination is dense, and what a lane is.
 LANES = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}
-# And wider ones, of the greatest length of a row: whole words that are no whole registers, by registers of 32 bytes; 12 bytes also by those of 16.
-JOINED = [12] + [hi for _, _, hi, _, _ in BLOCKS if not isinstance(hi, str) and hi > 16 and hi % 8 == 0 and hi % 32]
+# And wider ones, of the greatest length of a row: whole words that are no whole registers of 32 bytes, by such registers; 12 bytes also by those of 16.
+JOINED = [12, 16] + [hi for _, _, hi, _, _ in BLOCKS if not isinstance(hi, str) and hi > 16 and hi % 8 == 0 and hi % 32]
 JOINS = {"v2": [12], "v3": JOINED, "v4": JOINED}
 
 # Element widths that have a transpose kernel; the tile of each is one cache line of elements on the source side.

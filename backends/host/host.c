@@ -99,13 +99,12 @@ static void memcpy_prepare(ldg_job *j) {
   j->run = ldg_host_kernels()->dense;
 }
 
-/* Kernels that put blocks together are of one length of a row, the greatest one. Words have to fill a register, since such kernels save some of the caller's first (two bytes packed 4.1 ns, so 2.7; Zen 4). More than a word goes by a call for each row (16 rows of 4 blocks of 48 bytes one by one 36 ns, so 40; Zen 4; bench/README.md has longer rows). */
-enum { WORD = 8, ROW_LEAST = 8, REGISTER = 16 };
+/* Kernels that put blocks together are of one length of a row, the greatest one. Words have to fill a register, since such kernels save some of the caller's first (two bytes packed 4.1 ns, so 2.7; Zen 4). More than a word goes by a call for each row (16 rows of 4 blocks of 48 bytes one by one 36 ns, so 40; 8 rows of 8 of 16 bytes 18 and 25; Zen 4; bench/README.md has longer rows). */
+enum { WORD = 8, REGISTER = 16, ROW_LEAST = 8, REGISTERS_LEAST = 16 };
 static bool in_lanes(const ldg_nest *n, int row) {
   if (n->block != rows[row].hi) return false;
-  if (n->block > WORD) return ldg_model_count(LDG_MODEL_JOINED) != 0 && (n->nd == 1 || n->dim[0].n >= ROW_LEAST);
-  const bool fills = n->dim[0].n >= REGISTER / n->block || (n->any && n->nd == 1);
-  return fills && ldg_model_count(LDG_MODEL_LANES) != 0;
+  const int64_t least = n->block <= WORD ? REGISTER / n->block : n->block == REGISTER ? REGISTERS_LEAST : n->nd > 1 ? ROW_LEAST : 0;
+  return ldg_model_count(n->block > WORD ? LDG_MODEL_JOINED : LDG_MODEL_LANES) != 0 && (n->dim[0].n >= least || (n->any && n->nd == 1));
 }
 static ldg_run *strided_kernel(const ldg_kernels *k, const ldg_nest *n, int row, int to_dense) {
   const int density = n->dim[0].dst == n->block ? to_dense : n->dim[0].src == n->block ? LDG_DENSE_SRC : LDG_ANY;
