@@ -14,20 +14,6 @@ static inline const ldg_plan *ldg_api_plan_made(const lading_type *t) {
   return atomic_load_explicit(&t->plan, memory_order_acquire);
 }
 
-enum { LDG_API_FEW = 1024 }; /* bytes of a message that goes through a tile on the stack, by the jobs that there are */
-/* A whole message of a committed type, of one item, and of some where there is no more to think about. */
-static inline bool ldg_api_is_one(const ldg_plan *p, int64_t count, int64_t lo, int64_t hi) { return ((count ^ 1) | lo | (hi ^ p->size)) == 0; }
-static inline bool ldg_api_is_many(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi) {
-  return count > 1 && count <= p->easy[dir] && ((hi ^ count * p->size) | lo) == 0 && hi != 0;
-}
-
-/* What runs it, *n iterations of it; NULL where there is more to think about. */
-static inline const ldg_job *ldg_api_whole(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi, int64_t *n) {
-  if (!p) return NULL;
-  if (ldg_api_is_one(p, count, lo, hi)) return *n = p->one.n, &p->one.job[dir];
-  return ldg_api_is_many(p, count, dir, lo, hi) ? *n = count * p->per, &p->many.job[dir] : NULL;
-}
-
 /* No offset of `count` items leaves 64 bits: OK or ERR_OVERFLOW. The plan's layout and extent are known to fit for one. */
 int ldg_api_fits(const ldg_plan *p, int64_t count);
 

@@ -1,6 +1,8 @@
 /* pack, unpack, copy. A whole item of a committed type is a pointer chase and a call; the rest is checked first. */
 #include "api.h"
 
+#include "plan_joint.h"
+
 static inline const ldg_plan *plan_made(const lading_type *t) { return t ? ldg_api_plan_made(t) : NULL; }
 
 /* The first call of a type, and more items than are known to fit. */
@@ -23,7 +25,7 @@ LDG_INLINE int run(const ldg_job *j, int dir, const char *at, const void *packed
  * cache. So this one ends with a call, rather than after one, and is there for each direction. */
 LDG_INLINE int move_more(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
-  if (p && packed && ldg_api_is_many(p, count, dir, lo, hi)) return run(&p->many.job[dir], dir, ldg_at(mem, p->at), packed, count * p->per);
+  if (p && packed && ldg_plan_is_many(p, count, dir, lo, hi)) return run(&p->many.job[dir], dir, ldg_at(mem, p->at), packed, count * p->per);
   if (!p || !packed || count < 0 || count > p->easy[LDG_PACK]) return move_first(t, count, dir, mem, packed, lo, hi);
   if (lo < 0 || lo > hi || hi > count * p->size) return LADING_ERR_RANGE;
   return ldg_exec(p, count, dir, mem, packed, lo, hi);
@@ -38,7 +40,7 @@ static __attribute__((noinline)) int unpack_more(const lading_type *t, int64_t c
 /* One item: nothing to multiply, no register to save, and one jump, which is not taken. What an empty item has runs for nothing. */
 LDG_INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
-  if (__builtin_expect(p && packed && ldg_api_is_one(p, count, lo, hi), 1)) return run(&p->one.job[dir], dir, ldg_at(mem, p->at), packed, p->one.n);
+  if (__builtin_expect(p && packed && ldg_plan_is_one(p, count, lo, hi), 1)) return run(&p->one.job[dir], dir, ldg_at(mem, p->at), packed, p->one.n);
   return dir == LDG_PACK ? pack_more(t, count, mem, packed, lo, hi) : unpack_more(t, count, mem, packed, lo, hi);
 }
 
@@ -55,26 +57,34 @@ HALFWAY int lading_unpack(const lading_type *type, int64_t count, void *mem, con
   return move(type, count, LDG_UNPACK, mem, packed, lo, hi);
 }
 
-/* Whole messages of a few bytes: packed and unpacked by the jobs that there are, with no thought. */
-static bool copy_few(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi) {
-  char few[LDG_API_FEW];
+/* Whole messages of a few bytes: by what both have in common, or packed and unpacked by the jobs that there are, with no thought. */
+static __attribute__((noinline)) bool copy_few(const ldg_items *s, const ldg_items *d, int64_t lo, int64_t hi) {
+  char few[LDG_PLAN_FEW];
   int64_t n, m;
-  const ldg_plan *sp = plan_made(st), *dp = plan_made(dt);
-  const ldg_job *p = hi <= LDG_API_FEW ? ldg_api_whole(sp, sc, LDG_PACK, lo, hi, &n) : NULL, *u = p ? ldg_api_whole(dp, dc, LDG_UNPACK, lo, hi, &m) : NULL;
+  const ldg_job *p = hi <= LDG_PLAN_FEW ? ldg_plan_whole(s->plan, s->count, LDG_PACK, lo, hi, &n) : NULL, *u = p ? ldg_plan_whole(d->plan, d->count, LDG_UNPACK, lo, hi, &m) : NULL;
   if (!u) return false;
-  run(p, LDG_PACK, ldg_at(src, sp->at), few, n);
-  run(u, LDG_UNPACK, ldg_at(dst, dp->at), few, m);
+  const ldg_joint *j = hi ? ldg_joint_of(s, d, hi) : NULL;
+  if (j) return ldg_joint_run(j, s->base, d->base), true;
+  run(p, LDG_PACK, ldg_at(s->base, s->plan->at), few, n);
+  run(u, LDG_UNPACK, ldg_at(d->base, d->plan->at), few, m);
   return true;
 }
 
-int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi) {
+static __attribute__((noinline)) int copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi) {
   const ldg_plan *sp, *dp;
   ldg_side s, d;
-  if (copy_few(st, sc, src, dt, dc, dst, lo, hi)) return LADING_OK;
+  if (copy_few(&(ldg_items){ plan_made(st), sc, src }, &(ldg_items){ plan_made(dt), dc, dst }, lo, hi)) return LADING_OK;
   int e = ldg_api_side(st, sc, src, &sp, &s);
   if (!e) e = ldg_api_side(dt, dc, dst, &dp, &d);
   if (e) return e;
   if (lo < 0 || lo > hi || hi > ldg_min(sc * s.rep->size, dc * d.rep->size)) return LADING_ERR_RANGE;
   ldg_exec_move(sp, &s, dp, &d, lo, hi);
   return LADING_OK;
+}
+
+int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi) {
+  const ldg_plan *p;
+  const ldg_joint *j;
+  if (!st || !dt || lo || !(p = ldg_api_plan_made(st)) || !(j = ldg_joint_latest(p)) || !(p = ldg_api_plan_made(dt)) || !ldg_joint_is(j, sc, p, dc, hi)) return copy(st, sc, src, dt, dc, dst, lo, hi);
+  return ldg_joint_run(j, src, dst);
 }

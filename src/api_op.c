@@ -58,17 +58,17 @@ static inline const ldg_op *run_op(const lading_type *t, int64_t count, int64_t 
 typedef struct whole { const ldg_plan *plan; const ldg_job *job; const ldg_op *op; int64_t n; } whole;
 static inline bool is_whole(const lading_type *t, int64_t count, int dir, const void *packed, int64_t lo, int64_t hi, lading_op op, whole *w) {
   if (!t || !packed || !valid_op(op)) return false;
-  w->plan = ldg_api_plan_made(t), w->job = ldg_api_whole(w->plan, count, dir, lo, hi, &w->n);
+  w->plan = ldg_api_plan_made(t), w->job = ldg_plan_whole(w->plan, count, dir, lo, hi, &w->n);
   if (!w->job || t->sig.n == 0 || t->sig.node->kind < 0) return false;
   return (w->op = ldg_plan_op(op, (lading_elem)t->sig.node->kind)) != NULL;
 }
 
 /* Through a tile on the stack, by the jobs that there are. */
 static __attribute__((noinline)) bool tile_few(const whole *w, int64_t count, int dir, char *at, char *line, int64_t hi) {
-  char tile[LDG_API_FEW];
+  char tile[LDG_PLAN_FEW];
   int64_t n = w->n;
-  const ldg_job *pack = dir == LDG_PACK ? w->job : hi <= LDG_API_FEW ? ldg_api_whole(w->plan, count, LDG_PACK, 0, hi, &n) : NULL;
-  if (!pack || hi > LDG_API_FEW) return false;
+  const ldg_job *pack = dir == LDG_PACK ? w->job : hi <= LDG_PLAN_FEW ? ldg_plan_whole(w->plan, count, LDG_PACK, 0, hi, &n) : NULL;
+  if (!pack || hi > LDG_PLAN_FEW) return false;
   pack->run(pack, at, tile, 0, n);
   w->op->dense(dir == LDG_PACK ? tile : line, dir == LDG_PACK ? line : tile, ldg_op_elements(w->op, hi));
   if (dir == LDG_UNPACK) w->job->run(w->job, tile, at, 0, w->n);
@@ -92,7 +92,7 @@ static bool move_whole(const lading_type *t, int64_t count, int dir, const void 
   char *const at = (char *)(uintptr_t)ldg_at(mem, w.plan->at), *const line = (char *)(uintptr_t)packed, *const src = dir == LDG_PACK ? at : line, *const dst = dir == LDG_PACK ? line : at;
   const ldg_op_way way = ldg_plan_op_way(w.plan, count, dir, (lading_elem)t->sig.node->kind, w.op->size);
   const ldg_nest *nest = &w.job->nest;
-  if (way == LDG_OP_TILES ? hi > LDG_API_FEW : way != LDG_OP_BLOCKS || !nest->block) return false; /* who goes on there looks for a kernel */
+  if (way == LDG_OP_TILES ? hi > LDG_PLAN_FEW : way != LDG_OP_BLOCKS || !nest->block) return false; /* who goes on there looks for a kernel */
   if (ldg_pair_may(hi) && by_kernel(t, &w, count, dir, mem, packed, hi, op)) return true;
   if (way == LDG_OP_TILES) return tile_few(&w, count, dir, at, line, hi);
   if (nest->nd == 1 && !nest->at) ldg_exec_op_row(w.op, src, dst, w.n, nest->block, nest->dim->src, nest->dim->dst);
@@ -119,7 +119,7 @@ static __attribute__((noinline)) int unpack_more(const lading_type *t, int64_t c
 /* One item of one run, or of a few bytes in one loop, of one kind of element: whoever returns this goes there, and does not come back. */
 LDG_INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
   const ldg_plan *p = t ? ldg_api_plan_made(t) : NULL;
-  if (!p || !packed || !ldg_api_is_one(p, count, lo, hi) || !valid_op(op) || !t->sig.node || t->sig.node->kind < 0) goto more;
+  if (!p || !packed || !ldg_plan_is_one(p, count, lo, hi) || !valid_op(op) || !t->sig.node || t->sig.node->kind < 0) goto more;
   const ldg_op *k = ldg_plan_op(op, (lading_elem)t->sig.node->kind);
   const ldg_nest *n = &p->one.job[dir].nest;
   if (!k || atomic_load_explicit(&p->op_way[LDG_OP_ONE][dir][t->sig.node->kind], memory_order_relaxed) != LDG_OP_BLOCKS || n->nd != 1 || n->psum || !n->block) goto more;
@@ -164,12 +164,12 @@ int ldg_api_common_elements(const lading_type *st, int64_t sc, const lading_type
 
 /* Whole messages of a few elements of one kind: packed, reduced and unpacked by the jobs that there are. */
 static __attribute__((noinline)) bool copy_few(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi, lading_op op) {
-  char from[LDG_API_FEW], to[LDG_API_FEW];
+  char from[LDG_PLAN_FEW], to[LDG_PLAN_FEW];
   int64_t n = 0, m = 0, k = 0;
-  if (!st || !dt || hi > LDG_API_FEW || ldg_pair_may(hi) || !st->sig.node || !dt->sig.node || st->sig.node->kind < 0 || st->sig.node->kind != dt->sig.node->kind) return false;
+  if (!st || !dt || hi > LDG_PLAN_FEW || ldg_pair_may(hi) || !st->sig.node || !dt->sig.node || st->sig.node->kind < 0 || st->sig.node->kind != dt->sig.node->kind) return false;
   const ldg_op *o = ldg_plan_op(op, (lading_elem)st->sig.node->kind);
   const ldg_plan *sp = ldg_api_plan_made(st), *dp = ldg_api_plan_made(dt);
-  const ldg_job *pack = ldg_api_whole(sp, sc, LDG_PACK, lo, hi, &n), *fetch = ldg_api_whole(dp, dc, LDG_PACK, lo, hi, &m), *unpack = ldg_api_whole(dp, dc, LDG_UNPACK, lo, hi, &k);
+  const ldg_job *pack = ldg_plan_whole(sp, sc, LDG_PACK, lo, hi, &n), *fetch = ldg_plan_whole(dp, dc, LDG_PACK, lo, hi, &m), *unpack = ldg_plan_whole(dp, dc, LDG_UNPACK, lo, hi, &k);
   if (!o || !pack || !fetch || !unpack || !ldg_plan_is_distinct(dp, dc)) return false;
   char *const at = (char *)(uintptr_t)ldg_at(dst, dp->at);
   pack->run(pack, ldg_at(src, sp->at), from, 0, n), fetch->run(fetch, at, to, 0, m);

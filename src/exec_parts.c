@@ -4,7 +4,7 @@
 #include "exec.h"
 #include "exec_range.h"
 #include "nest_tree.h"
-#include "plan_pair.h"
+#include "plan_joint.h"
 
 enum { PART_MIN = 1024 };  /* bytes: smaller entries are not worth to be looked at one by one, since each takes up to 200 ns */
 /* Bytes of a tile: a large one spares work at its ends, where a list is searched; a small one is on the stack, for little, and for when
@@ -300,7 +300,12 @@ static void without_kernel(const ldg_plan *sp, const ldg_side *src, const ldg_pl
 /* What a kernel leaves is less than a period at either end. */
 static void both_sides(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi) {
   const ldg_items s = { sp, src->count, src->base }, d = { dp, dst->count, dst->base };
+  const ldg_joint *j = lo == 0 ? ldg_joint_of(&s, &d, hi) : NULL;
   int64_t from = hi, to = hi;
+  if (j) {
+    ldg_joint_run(j, src->base, dst->base);
+    return;
+  }
   ldg_pair_run(&s, &d, NULL, lo, hi, &from, &to);
   if (lo < from) without_kernel(sp, src, dp, dst, lo, from);
   if (to < hi) without_kernel(sp, src, dp, dst, to, hi);

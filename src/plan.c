@@ -3,6 +3,7 @@
 
 #include "nest_tree.h"
 #include "plan_jit.h"
+#include "plan_joint.h"
 #include "plan_pair.h"
 #include "plan_tree.h"
 
@@ -253,6 +254,7 @@ static int open_many(ldg_plan *p, const ldg_rep *r, const char *force) {
 
 static void close_plan(ldg_plan *p) {
   ldg_jit_forget(p); /* of its pairs */
+  ldg_joint_free(p);
   p->many.child = NULL; /* `one`, or its child */
   close_step(&p->many), close_step(&p->one);
   ldg_layout_release(p->layout);
@@ -289,7 +291,8 @@ static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan
   atomic_init(&p->tile, 0), memset(p->op_way, 0, sizeof p->op_way);
   p->serial = next_serial();
   memset(p->pair, 0, sizeof p->pair);
-  atomic_init(&p->unpaired, 0);
+  atomic_init(&p->unpaired, 0), atomic_init(&p->joint, NULL);
+  for (int i = 0; i < LDG_PLAN_SEEN; i++) atomic_init(&p->seen[i], 0);
   const ldg_rep *r = l->rep;
   p->layout = ldg_layout_ref(l), p->size = r->size, p->extent = extent, p->at = 0;
   if (ldg_rep_is_shifted(r)) p->at = r->at[0], r = r->kids[0];
@@ -415,7 +418,7 @@ void ldg_plan_explain(const ldg_plan *p, ldg_text *t) {
   if (p->per > 1) ldg_text_add(t, "the outer loop goes on: %lld iterations an item; ", (long long)p->per);
   ldg_text_add(t, "pack by %s, unpack by %s\n", p->many.job[LDG_PACK].name, p->many.job[LDG_UNPACK].name);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) ldg_jit_explain_step(&p->many, dir, t);
-  ldg_pair_explain(p, t);
+  ldg_pair_explain(p, t), ldg_joint_explain(p, t);
   if (p->distinct <= 1) ldg_text_add(t, "  items may overlap: they are unpacked in the order of the stream\n");
   else if (p->distinct < INT64_MAX) ldg_text_add(t, "  more than %lld items are unpacked one by one: they may overlap\n", (long long)p->distinct);
 }

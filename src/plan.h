@@ -10,6 +10,7 @@
 
 enum { LDG_PACK, LDG_UNPACK }; /* memory side to packed side, and back */
 
+typedef struct ldg_joint ldg_joint;
 typedef struct ldg_step ldg_step;
 struct ldg_step {
   const ldg_rep *rep;          /* what it runs */
@@ -31,6 +32,7 @@ struct ldg_step {
   ldg_job job[2];              /* by direction: whole iterations */
 };
 
+enum { LDG_PLAN_SEEN = 8 };
 typedef struct ldg_plan {
   ldg_memo_entry entry;        /* interned by (layout, extent) */
   const ldg_layout *layout;
@@ -44,6 +46,8 @@ typedef struct ldg_plan {
   uint64_t serial;             /* no other plan in the process ever has it */
   ldg_pair pair[LDG_PAIRS];    /* of plan_pair.c, as is the next one */
   _Atomic int64_t unpaired;    /* bytes that there was no place for among them, up to some */
+  _Atomic(ldg_joint *) joint;  /* of plan_joint.c, as is the next one: the latest of them */
+  _Atomic uint64_t seen[LDG_PLAN_SEEN]; /* pairs */
   ldg_step one, many;          /* one item; any number of items: a repeat whose count is the caller's */
   ldg_rep many_rep;            /* what `many` runs: 64 items, or fewer where 64 bits say no more */
 } ldg_plan;
@@ -60,6 +64,19 @@ static inline int64_t ldg_plan_find(const ldg_step *s, int64_t at, int64_t *rest
   const int64_t i = at == psum[s->n] ? s->n : from + ldg_rep_find(psum + from, to + 1 - from, at);
   return *rest = at - psum[i], i;
 }
+
+/* A whole message, of one item, and of some where there is no more to think about. */
+static inline bool ldg_plan_is_one(const ldg_plan *p, int64_t count, int64_t lo, int64_t hi) { return ((count ^ 1) | lo | (hi ^ p->size)) == 0; }
+static inline bool ldg_plan_is_many(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi) {
+  return count > 1 && count <= p->easy[dir] && ((hi ^ count * p->size) | lo) == 0 && hi != 0;
+}
+/* What runs it, *n iterations of it; NULL where there is more to think about, or no plan. */
+static inline const ldg_job *ldg_plan_whole(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi, int64_t *n) {
+  if (!p) return NULL;
+  if (ldg_plan_is_one(p, count, lo, hi)) return *n = p->one.n, &p->one.job[dir];
+  return ldg_plan_is_many(p, count, dir, lo, hi) ? *n = count * p->per, &p->many.job[dir] : NULL;
+}
+enum { LDG_PLAN_FEW = 1024 }; /* bytes of a message that goes through a tile on the stack, by the jobs that there are */
 
 /* The plan of a layout tiled with `extent`; interned. */
 int ldg_plan_intern(const ldg_layout *l, int64_t extent, const ldg_plan **out);

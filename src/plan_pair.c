@@ -115,21 +115,33 @@ static bool splits(const ldg_shape *s) {
 
 /* Single elements of 4 and 8 bytes are gathered from memory, or scattered, as fast by kernels of the library (six_columns packed 6.8 us so, 9.4 by a compiled one, unpacked 9.4 both; comb100_m0p 40 and 80 ns,
  * 52 and 81: the way to one takes longer; Zen 4). */
-static bool are_single(const maker *m, const side *a, const side *b) {
-  const ldg_reduce *r = &m->reduce;
-  return !ldg_jit_forced() && r->how == LDG_SUM && (r->size == 4 || r->size == 8) && !(m->src.plan && m->dst.plan) && a->body->runs == 1 && b->body->runs == 1 && a->body->size == r->size;
+static bool are_single(const ldg_reduce *r, bool packed, const side *a, const side *b) {
+  return !ldg_jit_forced() && r->how == LDG_SUM && (r->size == 4 || r->size == 8) && packed && a->body->runs == 1 && b->body->runs == 1 && a->body->size == r->size;
+}
+
+/* What two layouts tell already: NULL, or why there will be no kernel. */
+static const char *none_for(const ldg_items *src, const ldg_items *dst, const ldg_reduce *r, side *a, side *b, int64_t *period) {
+  const bool packed = !(src->plan && dst->plan);
+  if (!open_sides(a, b, src, dst)) return "its bodies are too large";
+  if (!r->how && a->body->runs == 1 && b->body->runs == 1) return "a nest does, in the order that is best for it";
+  if (are_single(r, packed, a, b)) return "single elements need none";
+  if ((a->list || b->list) && !packed) return "lists go with packed bytes only";
+  if (!(*period = period_of(a->body->size, b->body->size))) return "what both sides have in common is too large";
+  return a->row % *period || b->row % *period ? "the loops of both sides do not end together" : NULL;
+}
+
+bool ldg_pair_moves(const ldg_items *src, const ldg_items *dst, int64_t bytes) {
+  int64_t period;
+  side a, b;
+  return ldg_pair_may(bytes) && !none_for(src, dst, &(ldg_reduce){ .size = 1 }, &a, &b, &period);
 }
 
 static const char *shape_of(const maker *m, ldg_shape *s) {
   ldg_pair *p = m->pair;
   side a, b;
   runs x, y;
-  if (!open_sides(&a, &b, &m->src, &m->dst)) return "its bodies are too large";
-  if (!m->reduce.how && a.body->runs == 1 && b.body->runs == 1) return "a nest does, in the order that is best for it";
-  if (are_single(m, &a, &b)) return "single elements need none";
-  if ((a.list || b.list) && m->src.plan && m->dst.plan) return "lists go with packed bytes only";
-  if (!(p->period = period_of(a.body->size, b.body->size))) return "what both sides have in common is too large";
-  if (a.row % p->period || b.row % p->period) return "the loops of both sides do not end together";
+  const char *none = none_for(&m->src, &m->dst, &m->reduce, &a, &b, &p->period);
+  if (none) return none;
   p->row = ldg_min(a.row ? a.row : INT64_MAX, b.row ? b.row : INT64_MAX);
   s->reduce = m->reduce, s->n = 0, s->listed[0] = a.list, s->listed[1] = b.list, s->stride[0] = s->stride[1] = 0;
   if (!a.list && !b.list) s->stride[0] = stride_of(&a, p->period), s->stride[1] = stride_of(&b, p->period);

@@ -12,6 +12,8 @@ typedef struct ldg_items { const ldg_plan *plan; int64_t count; const char *base
 enum { LDG_PAIR_LEAST = 512 }; /* bytes: what is looked for and found takes some 10 ns */
 /* Might some kernel be for so many? */
 static inline bool ldg_pair_may(int64_t bytes) { return bytes >= LDG_PAIR_LEAST && ldg_jit_on(); }
+/* Might one be for copies of so many from one of these into the other? */
+bool ldg_pair_moves(const ldg_items *src, const ldg_items *dst, int64_t bytes);
 /* How a kernel reduces elements; LDG_MOVE: none does. */
 ldg_reduce ldg_pair_reduce(lading_op op, lading_elem e);
 /* Moves or reduces what a kernel can of stream bytes [lo, hi), which both sides have: *from to *to, with nothing done yet before and behind it.

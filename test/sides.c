@@ -47,7 +47,10 @@ static void try_copy(const side *a, side *b, int64_t lo, int64_t hi) {
 void check_copy(const sample *s, int64_t sc, const sample *d, int64_t dc, rng *r) {
   side a = side_of(s, sc, rng_next(r)), b = side_of(d, dc, rng_next(r));
   int64_t n = a.x->n < b.x->n ? a.x->n : b.x->n;
-  try_copy(&a, &b, 0, n);
+  for (int64_t some = n, last = rng_in(r, 0, n);; some = last) { /* the first so many bytes: again and again, since then plans keep how */
+    for (int again = 0; again < 3; again++) buffer_fill(&a.b, rng_next(r)), try_copy(&a, &b, 0, some);
+    if (some == last) break;
+  }
   for (int i = 0; i < 6; i++) {
     int64_t lo = rng_in(r, 0, n);
     buffer_fill(&a.b, rng_next(r));
