@@ -270,10 +270,18 @@ int ldg_batch_passed(lading_batch *b, lading_request r, bool wait, bool *done) {
 
 int64_t ldg_batch_looked(const lading_batch *b) { return b->looked; }
 
+/* Those without bytes have a slot and count for the rules until the next start, but are done. */
+static int64_t not_started(const lading_batch *b) {
+  const uint64_t end = atomic_load_explicit(&b->next, memory_order_relaxed);
+  int64_t n = 0;
+  for (uint64_t id = b->begun; id < end; id++) n += !is_done(b, id);
+  return n;
+}
+
 void ldg_batch_stats(lading_batch *b, lading_batch_counts *out) {
   pthread_mutex_lock(&b->lock);
   *out = b->counts;
-  out->waiting = b->waiting.n;
+  out->waiting = not_started(b);
   pthread_mutex_unlock(&b->lock);
 }
 

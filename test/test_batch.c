@@ -246,6 +246,29 @@ START_TEST(full_ring) {
 }
 END_TEST
 
+/* A work without bytes is done when it is added, and nobody waits for it. */
+START_TEST(none_of_no_bytes_waits) {
+  static char from[2], to[2];
+  lading_queue *q = host_queue();
+  lading_batch *b;
+  ck_assert_int_eq(lading_batch_create(q, &(lading_batch_attr){ .slots = 8, .policy = LADING_BATCH_MANUAL }, &b), LADING_OK);
+  const lading_work some = byte_copy(&from[0], &to[0]);
+  lading_work none = byte_copy(&from[1], &to[1]);
+  none.hi = 0;
+  bool done = false;
+  ck_assert_int_eq(lading_batch_test(b, added(b, &none), &done), LADING_OK);
+  ck_assert(done);
+  ck_assert_int_eq(counts_of(b).waiting, 0);
+  const lading_request r = added(b, &some);
+  added(b, &none);
+  ck_assert_int_eq(counts_of(b).waiting, 1);
+  ck_assert_int_eq(lading_batch_wait(b, r), LADING_OK);
+  ck_assert_int_eq(counts_of(b).waiting, 0);
+  lading_batch_free(b);
+  lading_queue_free(q);
+}
+END_TEST
+
 /* Columns that mesh, so that spans tell nothing, in a ring that would wait for thousands: an add looks at so much, then starts them. */
 START_TEST(looks_are_bounded) {
   enum { COLUMNS = 3000, ROWS = 4 };
@@ -520,7 +543,7 @@ START_TEST(adders_on_the_host) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("batch", argc, argv, bytes_on_the_host, bytes_out_of_turn, bytes_on_threads, reductions_in_turn, ids_beyond_32_bits, full_ring, looks_are_bounded,
+  return CHECK_MAIN("batch", argc, argv, bytes_on_the_host, bytes_out_of_turn, bytes_on_threads, reductions_in_turn, ids_beyond_32_bits, full_ring, none_of_no_bytes_waits, looks_are_bounded,
                     launch_fails, device_is_lost, bad_arguments, no_memory, rules_of_the_model, full_launch, announced_requests, a_million_out_of_turn,
                     adders_on_the_host);
 }
