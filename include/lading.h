@@ -201,7 +201,7 @@ LADING_API bool lading_op_supported(lading_op op, lading_elem elem);
  * op(packed[i], mem[i]), copy_op dst[i] = op(src[i], dst[i]), for the whole elements in packed bytes [lo, hi); arguments as for
  * pack, unpack and copy. `packed` holds elements as pack leaves them, at any address: a pair is its value and its index right
  * behind it. Once a type is committed nothing is allocated, except where a kernel is asked for (LADING_JIT), and up to 72 KiB while
- * a large transpose is reduced, which goes on in smaller parts where that is not to be had. The stack takes up to 12 KiB.
+ * a large transpose is reduced, which goes on in smaller parts where that is not to be had. The stack takes up to 16 KiB, of copy_op 24 KiB.
  *  - Integers wrap. 16-bit floats are reduced in float and rounded to nearest, ties to even, after every element. MIN and MAX
  *    keep what is in the destination where one of the two is a NaN (of 16-bit floats the quiet one); MINLOC and MAXLOC take the lower index among equals.
  *    The bits of padding in a long double of the destination stay.

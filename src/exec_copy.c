@@ -67,14 +67,18 @@ bool ldg_exec_nest(ldg_chain *c, const ldg_side *src, const ldg_side *dst, int64
   return lo == hi || by_nest(c, src, dst, NULL, NULL, lo, hi);
 }
 
+/* The chain takes 16 KiB of the stack: a frame of its own, which is gone before tiles or the walk take as much. */
+static __attribute__((noinline)) bool reduce_nest(const pair *tiles, const ldg_side *src, const ldg_side *dst, const ldg_op *op, int64_t lo, int64_t hi) {
+  ldg_chain c;
+  c.made = false;
+  return by_nest(&c, src, dst, op, tiles, lo, hi);
+}
+
 /* By one nest, or tiles, or else element by element. */
 static void reduce(const pair *p, const ldg_side *src, const ldg_side *dst, const ldg_reduction *r, int64_t lo, int64_t hi) {
   const ldg_op *op = ldg_exec_op_of(r);
   const bool any_order = ldg_plan_is_distinct(p->dst->plan, p->dst->count);
-  ldg_chain c;
-  if (lo == hi) return;
-  c.made = false;
-  if (op && by_nest(&c, src, dst, op, any_order ? p : NULL, lo, hi)) return;
+  if (lo == hi || (op && reduce_nest(any_order ? p : NULL, src, dst, op, lo, hi))) return;
   if (any_order) ldg_exec_op_tiles(p->src, p->dst, r, lo, hi);
   else ldg_exec_op_walk(r, src, dst, lo, hi);
 }

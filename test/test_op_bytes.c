@@ -1,6 +1,7 @@
 /* Reductions between a type with elements and a layout of bytes alone (parsed, or sent as bytes), which takes the elements of the other side. */
 #include "random_types.h"
 #include "base.h"
+#include <pthread.h>
 
 START_TEST(bytes_take_the_other_side) {
   double src[6] = { 1, 2, 3, 4, 5, 6 }, dst[6] = { 10, 20, 30, 40, 50, 60 };
@@ -110,4 +111,44 @@ START_TEST(items_begin_with_any_element) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("op_bytes", argc, argv, bytes_take_the_other_side, items_begin_with_any_element); }
+enum { STACK = 1 << 18, PAINT = 0x5a };
+static unsigned char stack[STACK] __attribute__((aligned(4096)));
+
+typedef struct stack_copy { lading_type *from, *to; int32_t *src, *dst; int error; } stack_copy;
+static void *copies(void *arg) {
+  stack_copy *c = arg;
+  c->error = c->from ? lading_copy_op(c->from, 4, c->src, c->to, 1, c->dst, 0, 480, LADING_SUM) : LADING_OK;
+  return NULL;
+}
+
+/* What a thread that does it leaves other than it was painted. */
+static int64_t stack_of(stack_copy *c) {
+  pthread_attr_t a;
+  pthread_t t;
+  int64_t free = 0;
+  memset(stack, PAINT, STACK);
+  pthread_attr_init(&a);
+  ck_assert_int_eq(pthread_attr_setstack(&a, stack, STACK), 0);
+  ck_assert_int_eq(pthread_create(&t, &a, copies, c), 0);
+  pthread_join(t, NULL);
+  pthread_attr_destroy(&a);
+  while (free < STACK && stack[free] == PAINT) free++;
+  return STACK - free;
+}
+
+/* Layouts without a loop in common: neither a nest nor what comes after it keeps the other's frame. */
+START_TEST(stack_of_a_copy) {
+  if (TEST_ASAN || TEST_TSAN) return; /* they have frames of their own */
+  static int32_t src[1024], dst[1024];
+  stack_copy none = { 0 }, c = { .src = src + 512, .dst = dst + 512 };
+  ck_assert_int_eq(lading_type_parse("vector(6,5,11,int32)", &c.from), LADING_OK);
+  ck_assert_int_eq(lading_type_parse("vector(13,2,2,indexed_block(3,[0,5,10,15,20,25],resized(indexed_block(2,[-5,-1,2,6],int32),3,0)))", &c.to), LADING_OK);
+  copies(&c);
+  const int64_t least = stack_of(&none);
+  ck_assert_int_le(stack_of(&c) - least, 28 << 10);
+  ck_assert_int_eq(c.error, LADING_OK);
+  lading_type_free(c.from), lading_type_free(c.to);
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("op_bytes", argc, argv, bytes_take_the_other_side, items_begin_with_any_element, stack_of_a_copy); }
