@@ -102,8 +102,8 @@ LADING_API int lading_type_hindexed(int64_t count, const int64_t *blocklens, con
 LADING_API int lading_type_indexed_block(int64_t count, int64_t blocklen, const int64_t *displs, const lading_type *old, lading_type **out);
 LADING_API int lading_type_hindexed_block(int64_t count, int64_t blocklen, const int64_t *displs_bytes, const lading_type *old, lading_type **out);
 LADING_API int lading_type_struct(int64_t count, const int64_t *blocklens, const int64_t *displs_bytes, const lading_type *const *olds, lading_type **out);
-/* Arrays have `ndims` >= 1 entries each; 1 <= subsizes[d] <= sizes[d], 0 <= starts[d] <= sizes[d] - subsizes[d].
- * subsizes[d] == 0 is accepted and gives a type of size 0 with the extent of the whole array. */
+/* Arrays have `ndims` >= 1 entries each; 0 <= subsizes[d] <= sizes[d], 0 <= starts[d] <= sizes[d] - subsizes[d]. The extent is that of
+ * the whole array, also where a subsizes[d] of 0, which MPI does not allow, makes the size 0. */
 LADING_API int lading_type_subarray(int ndims, const int64_t *sizes, const int64_t *subsizes, const int64_t *starts, lading_order order, const lading_type *old, lading_type **out);
 /* The part of process `rank` of `size` in a distributed array; psizes multiply to `size`, process grids are row-major. */
 LADING_API int lading_type_darray(int64_t size, int64_t rank, int ndims, const int64_t *gsizes, const lading_distrib *distribs, const int64_t *dargs, const int64_t *psizes,
@@ -129,7 +129,7 @@ typedef struct lading_info {
   int64_t description_bytes;                      /* memory held by the layout */
   int elem;                                       /* lading_elem if all basic elements are of one kind, else -1 */
   int depth;                                      /* levels of the canonical tree; 1 for one contiguous run, 0 when empty */
-  bool contiguous;                                /* one run, and extent == size: any count is one run */
+  bool contiguous;                                /* one run, and extent == size: any count is one run; false when empty */
   bool monotonic;                                 /* offsets never decrease along the stream */
   bool overlaps;                                  /* some byte appears twice in one item */
 } lading_info;
@@ -150,7 +150,7 @@ LADING_API int lading_type_signature(const lading_type *type, int64_t count, lad
  * (repeat 3 256 (repeat 4 32 (bytes 8))). Negative on an error. */
 LADING_API int64_t lading_type_text(const lading_type *type, char *buf, int64_t cap);
 /* Reads that language back (bounds are those of the data, elements are bytes), or constructor calls:
- * vector(8,1,8,double). See README.md for the grammar. ERR_FORMAT when it does not parse. */
+ * vector(8,1,8,double). See README.md for the grammar. ERR_FORMAT when it does not parse, else the errors of the constructors. */
 LADING_API int lading_type_parse(const char *text, lading_type **out);
 /* Prints what the library made of the type and why, for people: tree, rules fired, canonical form, id, every strategy
  * with its reason, the plan. Lengths as lading_type_text. */
@@ -169,7 +169,7 @@ LADING_API int lading_unpack(const lading_type *type, int64_t count, void *mem, 
 /* Copies stream bytes [lo, hi) of `sc` items of `st` at `src` to the same stream positions of `dc` items of `dt` at `dst`,
  * without a buffer of the message's size. Layouts that have loops in common, as a whole or part by part, lists and long pieces are
  * copied straight; what is left, short pieces of many lengths, goes through a tile of 4 to 64 KiB. hi is bounded by the
- * smaller stream. The bytes read and the bytes written must not overlap. */
+ * smaller stream. The bytes read and the bytes written must not overlap. The stack takes up to 40 KiB. */
 LADING_API int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi);
 
 /* The same on threads of the caller; the library starts none for it. `pf` has to call body(arg, i) once for every i in [0, n), on
@@ -203,7 +203,7 @@ LADING_API bool lading_op_supported(lading_op op, lading_elem elem);
  * behind it. Once a type is committed nothing is allocated, except where a kernel is asked for (LADING_JIT), and up to 72 KiB while
  * a large transpose is reduced, which goes on in smaller parts where that is not to be had. The stack takes up to 16 KiB, of copy_op 24 KiB.
  *  - Integers wrap. 16-bit floats are reduced in float and rounded to nearest, ties to even, after every element. MIN and MAX
- *    keep what is in the destination where one of the two is a NaN (of 16-bit floats the quiet one); MINLOC and MAXLOC take the lower index among equals.
+ *    keep what is in the destination where one of the two is a NaN (of 16-bit floats the quiet one), and so do MINLOC and MAXLOC, which take the lower index among equals; which of -0 and 0 stays is left open.
  *    The bits of padding in a long double of the destination stay.
  *  - Elements that coincide in the destination are reduced in turn, in stream order.
  *  - Of a type with elements of several kinds, all of them have to support the op.
@@ -241,12 +241,12 @@ LADING_API int lading_segment_at(const lading_type *type, int64_t count, int64_t
 /* ---- shipping layouts ------------------------------------------------------------------------------------------- */
 
 /* A type as bytes that mean the same on every machine: one that is decoded has the sequence of bytes, the bounds and the
- * elements of the encoded one, hence its ids. The same type always gives the same bytes, also after a decode. */
+ * elements of the encoded one, hence its ids. The same type always gives the same bytes, also after a decode; others may decode to it, too. */
 LADING_API int lading_wire_size(const lading_type *type, int64_t *n);
 /* ERR_RANGE when more than `cap` bytes are needed: then *used says how many, and nothing else is written. */
 LADING_API int lading_wire_encode(const lading_type *type, void *buf, int64_t cap, int64_t *used);
-/* Takes bytes from anyone. ERR_FORMAT (also: bytes left over, ids or bounds that are not those of the type, elements whose
- * sizes differ here), ERR_OVERFLOW, ERR_DEPTH, ERR_NOMEM. Holds at most 96 n + 4096 bytes of memory at a time, with the
+/* Takes bytes from anyone. ERR_FORMAT (also: bytes left over, ids or bounds that are not those of the type, but explicit lb and extent are
+ * taken as they stand, elements whose sizes differ here), ERR_OVERFLOW, ERR_DEPTH, ERR_NOMEM. Holds at most 96 n + 4096 bytes of memory at a time, with the
  * type it returns; time O(n). The type has one reference, owned by the caller. */
 LADING_API int lading_wire_decode(const void *buf, int64_t n, lading_type **out);
 
@@ -268,7 +268,7 @@ LADING_API void lading_peer_free(lading_peer *peer); /* NULL: no-op. Types that 
  * happened; ERR_FORMAT that `msg` is no such message. */
 
 /* Sender: writes the message that offers `count` items of the type: the name alone when the other side should know it, else
- * with the layout, which is kept to answer a need. */
+ * with the layout, which is kept to answer a need. Of items as many as there may be: count * size is not looked at. */
 LADING_API int lading_peer_offer(lading_peer *peer, const lading_type *type, int64_t count, void *msg, int64_t cap, int64_t *n);
 /* Receiver: takes an offer, or the answer to a need, in `msg`. LADING_OK: *out is a reference for the caller to free, *count
  * the number of items, *rn is 0. LADING_NEED_LAYOUT: send the *rn bytes of `reply` back; *out and *count are untouched.
@@ -444,7 +444,7 @@ LADING_API int lading_wait(lading_queue *queue, lading_request request);
  * descriptor keeps, or the place in the pool, where other memory of the owner's may be by then.
  *
  * ERR_UNSUPPORTED: memory that the driver does not export, such as of pools without handles, two devices that do not reach each other, or no such permission; ERR_FORMAT: no token; ERR_ARG: not
- * open; ERR_DEVICE (also: the memory has gone, as above, or its descriptor); ERR_NOMEM, ERR_SYSTEM. */
+ * open; ERR_DEVICE (also: no driver; the memory has gone, as above, or its descriptor); ERR_NOMEM, ERR_SYSTEM. */
 typedef struct lading_ipc { unsigned char bytes[128]; } lading_ipc;
 LADING_API int lading_ipc_export(const void *device_ptr, lading_ipc *out);
 LADING_API int lading_ipc_open(const lading_ipc *token, void **ptr);
@@ -479,7 +479,7 @@ LADING_API int lading_ipc_close(void *ptr);
  * that faster; nobody sees the difference. */
 enum { LADING_BATCH_MODEL, LADING_BATCH_MANUAL }; /* policy; MANUAL: flush, wait and a conflict start requests, nothing else does */
 typedef struct lading_batch_attr {
-  int64_t slots;               /* requests not yet done, at most; rounded up to a power of two, 2^20 at most. 0: 256 */
+  int64_t slots;               /* of the ring of requests; rounded up to a power of two. More than 2^20: ERR_ARG; 0: 256 */
   int64_t flush_bytes;         /* so many are started at once. 0: 512 KiB */
   int64_t max_age_ns;          /* nobody waits longer, if anybody calls. 0: 20 times a launch */
   int policy;
@@ -498,8 +498,8 @@ LADING_API void lading_batch_free(lading_batch *batch);
 #define LADING_BATCH_FULL 2
 
 /* LADING_OK: the work is taken; *out, unless NULL, is its request, a number that no other request of the batch ever has. The types may
- * be freed, the buffers are the library's until it is done. LADING_BATCH_FULL: not taken, too many are under way, or have failed and
- * nobody asked; enqueue it, or wait for another one. Errors are those of lading_enqueue for its arguments; nothing was taken. */
+ * be freed, the buffers are the library's until it is done. LADING_BATCH_FULL: not taken, since the request of
+ * `slots` before it is not done, or failed and nobody asked: enqueue the work, or wait for the oldest request, or flush and try again. Errors are those of lading_enqueue for its arguments; nothing was taken. */
 LADING_API int lading_batch_add(lading_batch *batch, const lading_work *work, lading_request *out);
 /* n requests, counted from here, come one after the other: they are cut into launches so that the last one is sent earliest, as send_ns
  * and send_rate say; within 7 % of the earliest end that any launches have, in a ring that holds n. With n == 0 the rest is unknown again. ERR_ARG: n < 0. */
