@@ -127,6 +127,7 @@ struct ldg_device {
   int (*scratch_free)(ldg_lane *l, char *at);
   /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and kept */
   int (*table)(ldg_lane *l, const lading_id *id, const ldg_table_maker *maker, ldg_table_words *out);
+  void (*forgo)(ldg_lane *l);                                               /* tables that no launch has followed: none will, so they may go */
   /* The next three are ERR_UNSUPPORTED while the lane's stream is recorded into a graph */
   int (*call)(ldg_lane *l, void (*fn)(void *arg), void *arg);               /* on a thread of the driver's, which fn may not call */
   /* Waits while all are lent. *idle: nothing was under way that work of the lane would come behind; never told of streams that others hold up */

@@ -188,6 +188,7 @@ static int run_launch(void *arg, const ldg_device *dev, ldg_lane *lane) {
   if (e) return e;
   gather(l, dev, lane, here, &n);
   e = depart(l, dev, lane);
+  dev->forgo(lane); /* of requests that failed, where none departed */
   for (int64_t i = 0; i < n; i++) ldg_queue_run(&here[i]->work), done(l->d, here[i], LADING_OK);
   return e;
 }

@@ -120,6 +120,7 @@ int ldg_device_transpose(ldg_lane *l, const ldg_cargo *cargo);
 int ldg_device_scratch(ldg_lane *l, int64_t bytes, char **out);
 int ldg_device_scratch_free(ldg_lane *l, char *at);
 int ldg_device_table(ldg_lane *l, const lading_id *id, const ldg_table_maker *maker, ldg_table_words *out);
+void ldg_device_forgo(ldg_lane *l);
 int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg);
 int ldg_device_borrow(ldg_lane *l, ldg_chunk *out, bool *idle);
 int ldg_device_give_back_later(ldg_lane *l, ldg_chunk chunk);
@@ -140,7 +141,7 @@ int ldg_device_ipc_close(const ldg_device *d, void *at);
   .count = ldg_device_count, .query = ldg_device_query, .create = ldg_device_create, .wrap = ldg_device_wrap, .destroy = ldg_device_destroy, \
   .sync = ldg_device_sync, .reaches = ldg_device_reaches, .copy = ldg_device_copy, .small_moves = ldg_device_small_moves, .move = ldg_device_move, .transpose = ldg_device_transpose, \
   .scratch = ldg_device_scratch, .scratch_free = ldg_device_scratch_free, \
-  .table = ldg_device_table, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back_later = ldg_device_give_back_later, \
+  .table = ldg_device_table, .forgo = ldg_device_forgo, .call = ldg_device_call, .borrow = ldg_device_borrow, .give_back_later = ldg_device_give_back_later, \
   .give_back = ldg_device_give_back, .mark = ldg_device_mark, .watch = ldg_device_watch, .passed = ldg_device_passed, .fuse_open = ldg_device_fuse_open, .fuse_close = ldg_device_fuse_close, .fuse = ldg_device_fuse, \
   .look = ldg_device_look, .replays = ldg_device_replays, .ipc_export = ldg_device_ipc_export, .ipc_open = ldg_device_ipc_open, .ipc_close = ldg_device_ipc_close
 

@@ -141,6 +141,8 @@ int ldg_device_table(ldg_lane *l, const lading_id *id, const ldg_table_maker *ma
   return e;
 }
 
+void ldg_device_forgo(ldg_lane *l) { atomic_store(&l->since, 0); }
+
 void ldg_site_tables(ldg_lane *l, int64_t most) {
   pthread_mutex_lock(&l->site->lock);
   l->site->table_most = most;

@@ -1,0 +1,96 @@
+/* queue and batch: what is left behind when something fails midway, or is refused while a stream is recorded: neither tables that nobody evicts
+ * any more, nor recordings that are broken, nor errors that mean something else. Most of it only the stand-in driver can judge. */
+#include "cargos.h"
+#include "queue.h"
+#include "../backends/device/site.h"
+
+enum { GLOBAL, ELSE = 999 /* an error of the driver */ };
+
+/* The n-th call from now, by CUDA's name. */
+static void let_fail(const char *name, int n) {
+  char line[80];
+  snprintf(line, sizeof line, "fail %s%s %d %d", strcmp(v.backend, "hip") ? "cu" : "hip", name, n, ELSE);
+  devices_say(&v, line);
+}
+static int64_t frees(void) { return devices_say(&v, strcmp(v.backend, "hip") ? "count cuMemFree" : "count hipFree"); }
+
+static cargo list_of(int last) {
+  char list[80];
+  snprintf(list, sizeof list, "indexed([2,1,%d],[5,0,9],int)", last);
+  return cargo_new(list, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+}
+
+static lading_work copy_of(const cargo *a, const cargo *b) {
+  const lading_mem there = { LADING_MEM_DEVICE, 0 };
+  return (lading_work){ .kind = LADING_WORK_COPY, .src_type = a->type, .src_count = 1, .src = a->mem.at, .dst_type = b->type, .dst_count = 1, .dst = b->mem.at,
+                        .hi = a->n, .src_mem = there, .dst_mem = there };
+}
+
+/* ---- tables of what was never launched ---- */
+
+static ldg_lane *room_for_one_table(void) {
+  ldg_lane *lane;
+  OK(ldg_queue_device_of(v.backend)->create(ldg_queue_device_of(v.backend), 0, &lane));
+  ldg_site_tables(lane, 1);
+  return lane;
+}
+
+/* Each of some more pushes out the one before, whatever some other queue has failed of. */
+static void check_eviction(void) {
+  enum { MORE = 5 };
+  lading_queue *q;
+  count_from_here();
+  OK(lading_queue_create(v.backend, 0, &q));
+  for (int i = 0; i < MORE; i++) {
+    cargo c = list_of(20 + i);
+    const lading_work w = pack_work(&c);
+    const int64_t before = frees();
+    OK(lading_enqueue(q, &w, NULL));
+    ck_assert_int_gt(frees(), before);
+    OK(lading_queue_sync(q));
+    check_packed(&c);
+    cargo_free(&c);
+  }
+  lading_queue_free(q);
+}
+
+/* The second table of a work cannot be filled: its queue need not launch anything before the first one may go. */
+static void check_half_done(int (*put)(const lading_work *w)) {
+  v = devices_open();
+  ldg_lane *lane = room_for_one_table();
+  cargo a = list_of(3), b = cargo_new("indexed([1,4,1],[7,0,20],int)", LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work w = copy_of(&a, &b);
+  if (v.d->fake) {
+    ck_assert_int_eq(put(&w), LADING_ERR_DEVICE);
+    check_eviction();
+  }
+  cargo_free(&a), cargo_free(&b);
+  ldg_queue_device_of(v.backend)->destroy(lane);
+  devices_close(&v);
+}
+
+static int by_queue(const lading_work *w) {
+  let_fail("MemcpyAsync", 2);
+  return lading_enqueue(v.q, w, NULL);
+}
+
+static int by_batch(const lading_work *w) {
+  lading_batch *b;
+  lading_request r;
+  OK(lading_batch_create(v.q, NULL, &b));
+  let_fail("MemcpyAsync", 2);
+  OK(lading_batch_add(b, w, &r));
+  const int e = lading_batch_wait(b, r);
+  lading_batch_free(b);
+  return e;
+}
+
+START_TEST(a_table_of_two) { check_half_done(by_queue); }
+END_TEST
+START_TEST(a_table_of_two_in_a_batch) { check_half_done(by_batch); }
+END_TEST
+
+int main(int argc, char **argv) {
+  if (!devices_there()) return 77;
+  return CHECK_MAIN("queue_faults", argc, argv, a_table_of_two, a_table_of_two_in_a_batch);
+}
