@@ -125,7 +125,8 @@ struct ldg_device {
   /* Device memory for what is enqueued between the two; ERR_UNSUPPORTED: the driver has none in the order of streams, or the stream is recorded */
   int (*scratch)(ldg_lane *l, int64_t bytes, char **out);
   int (*scratch_free)(ldg_lane *l, char *at);
-  /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and kept */
+  /* Words in the device's memory that do not change, by content; filled at first use, which waits for the transfer, and kept.
+   * ERR_UNSUPPORTED: the lane's stream is recorded, and they are not there yet */
   int (*table)(ldg_lane *l, const lading_id *id, const ldg_table_maker *maker, ldg_table_words *out);
   void (*forgo)(ldg_lane *l);                                               /* tables that no launch has followed: none will, so they may go */
   /* The next three are ERR_UNSUPPORTED while the lane's stream is recorded into a graph */

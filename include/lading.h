@@ -412,7 +412,7 @@ typedef uint64_t lading_request;
  * all else one kernel, or two where the model says so. A type that is no nest of loops has a table in the device's memory, which its first use there fills and waits
  * for. Memory that the device does not reach goes through pinned memory of the library, of which there is a bounded amount: when all
  * of it is in use, this call waits for some, and where nothing is under way, in a stream that does not wait for the default one, it packs a short source that is there itself; not while a graph is recorded from the
- * stream (ERR_UNSUPPORTED), and what a graph records has to have been enqueued once before, if it is no nest. Memory of another device takes peer access, which is the caller's
+ * stream (ERR_UNSUPPORTED), and what a graph records has to have been enqueued once before, if it is no nest (likewise). Memory of another device takes peer access, which is the caller's
  * to enable. Bytes that coincide in the destination are moved or reduced by a launch for every piece that holds none twice; where such pieces are too short, or too many, by one thread, slowly.
  * *out, unless NULL: for test and wait; NULL while a graph is recorded, which has no requests. Errors are those of the call for host memory,
  * ERR_UNSUPPORTED (a reduction of long doubles, or of elements of several kinds that coincide, by a device; or of one whose bytes lie, by a type without hints, in memory of two kinds; a request while a graph is
@@ -472,7 +472,7 @@ LADING_API int lading_ipc_close(void *ptr);
  *
  * On a device, what no kernel shares has a launch of its own, in its turn: memory that the device does not reach, destinations that
  * coincide, ops that it does not know. What lies in host or pinned memory, takes less than a launch, and finds the queue's stream with
- * nothing to do runs in the calling thread. A flush while the stream is recorded into a graph is recorded: its requests count as done, and
+ * nothing to do runs in the calling thread, which is no enqueue that a later recording may count on. A flush while the stream is recorded into a graph is recorded: its requests count as done, and
  * run whenever the graph does. The batch then has to outlive the graph; it keeps 16 such launches, later ones are recorded work by work.
  * Flush, wait and order alone start what is recorded; what add and test would start waits for the end of the recording. A flush
  * that comes again and again, of as many pieces as before, may become a graph of the library's, if the device's clock and the host's find

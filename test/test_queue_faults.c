@@ -90,7 +90,52 @@ END_TEST
 START_TEST(a_table_of_two_in_a_batch) { check_half_done(by_batch); }
 END_TEST
 
+/* ---- what was not enqueued before is not recorded ---- */
+
+/* Requests in pinned memory, which while nothing is under way run in the calling thread, so that no table is made of their type: that says nothing of the device. */
+static void check_unknown(int (*put)(const lading_work *w, lading_batch *b)) {
+  lading_queue *q;
+  lading_batch *b;
+  lading_request r;
+  void *graph = NULL;
+  v = devices_open();
+  cargo c = cargo_new(LISTED, LADING_MEM_PINNED, LADING_MEM_PINNED);
+  const lading_work w = pack_work(&c);
+  OK(lading_queue_wrap(v.backend, v.stream, &q));
+  OK(lading_batch_create(q, NULL, &b));
+  OK(lading_batch_add(b, &w, &r));
+  OK(lading_batch_wait(b, r));
+  check_packed(&c);
+  ck_assert_int_eq(v.d->begin_capture(v.stream, GLOBAL), 0);
+  count_from_here();
+  ck_assert_int_eq(put ? put(&w, b) : lading_enqueue(q, &w, NULL), LADING_ERR_UNSUPPORTED);
+  called("LaunchKernel", 0);
+  ck_assert_int_eq(v.d->end_capture(v.stream, &graph), 0);
+  ck_assert_int_eq(v.d->graph_free(graph), 0);
+  OK(lading_enqueue(q, &w, NULL)); /* as the header says: once before */
+  OK(lading_queue_sync(q));
+  ck_assert_int_eq(v.d->begin_capture(v.stream, GLOBAL), 0);
+  OK(put ? put(&w, b) : lading_enqueue(q, &w, NULL));
+  ck_assert_int_eq(v.d->end_capture(v.stream, &graph), 0);
+  ck_assert_int_eq(v.d->graph_free(graph), 0);
+  lading_batch_free(b);
+  lading_queue_free(q);
+  cargo_free(&c);
+  devices_close(&v);
+}
+
+static int add_and_wait(const lading_work *w, lading_batch *b) {
+  lading_request r;
+  OK(lading_batch_add(b, w, &r));
+  return lading_batch_wait(b, r);
+}
+
+START_TEST(recorded_unknown) { check_unknown(NULL); }
+END_TEST
+START_TEST(recorded_unknown_in_a_batch) { check_unknown(add_and_wait); }
+END_TEST
+
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("queue_faults", argc, argv, a_table_of_two, a_table_of_two_in_a_batch);
+  return CHECK_MAIN("queue_faults", argc, argv, a_table_of_two, a_table_of_two_in_a_batch, recorded_unknown, recorded_unknown_in_a_batch);
 }

@@ -121,7 +121,7 @@ static int find_or_make(ldg_lane *l, const lading_id *id, const ldg_table_maker 
   if (*out) ldg_lru_use(&l->site->tables, &(*out)->link);
   else {
     const int mode = ldg_driver_relax(l->site->driver);
-    e = recorded ? LADING_ERR_DEVICE : make(l->site, id, maker, out);
+    e = recorded ? LADING_ERR_UNSUPPORTED : make(l->site, id, maker, out);
     ldg_driver_restore(l->site->driver, mode);
   }
   if (!e) (*out)->kept |= recorded, note_request(l, *out);
