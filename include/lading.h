@@ -384,7 +384,8 @@ typedef struct lading_mem { lading_memkind kind; int device; } lading_mem; /* a 
 LADING_API int lading_mem_query(const void *at, lading_mem *out);
 
 /* Ordered work on one device. wrap: the caller's cudaStream_t or hipStream_t by value, which has to outlive the queue; NULL is the
- * default stream of the current device; the default stream that each thread has of its own (2 by value) orders nothing between threads:
+ * default stream of the current device, which is device 0 in a thread that has no context yet (before CUDA 12 a cudaSetDevice made none);
+ * the default stream that each thread has of its own (2 by value) orders nothing between threads:
  * ERR_UNSUPPORTED. create: a stream of its own. "host": work is done when its enqueue returns. A queue may be used by several threads, and
  * belongs to the process that made it. free does not wait for work under way. After a device was reset (CUDA) queues from before can be
  * freed, and new ones be made. ERR_ARG (no such backend or device), ERR_DEVICE (also: no driver), ERR_NOMEM. */
@@ -424,7 +425,8 @@ LADING_API int lading_test(lading_queue *queue, lading_request request, bool *do
 LADING_API int lading_wait(lading_queue *queue, lading_request request);
 
 /* Device memory of one process, used in another one on the same machine (CUDA and HIP IPC). export: a token for the address, which
- * may be inside of an allocation; send it in any way. open: where those bytes are here, for the current device; opened once a buffer and
+ * may be inside of an allocation; send it in any way. open: where those bytes are here, for the current device (in a thread that has no
+ * context: for the one that has the owner's number, or else device 0); opened once a buffer and
  * device, however often it is asked for, and in the process that exported it, that address itself. close: one for each open; what is not open
  * any more stays mapped until room is needed. The owner frees the memory after everybody closed it.
  *

@@ -185,6 +185,27 @@ START_TEST(default_stream_of_each_thread) {
 }
 END_TEST
 
+/* A thread without a context has that of the first device wrapped, which it has not itself afterwards. */
+START_TEST(default_stream_without_a_context) {
+  v = devices_open();
+  lading_queue *q;
+  void *was = NULL, *none = NULL;
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c);
+  ck_assert_int_eq(v.d->pop(&was), 0);
+  OK(lading_queue_wrap(v.backend, NULL, &q));
+  OK(lading_enqueue(q, &w, NULL)); /* a kernel of the first device, which the memory is of */
+  OK(lading_queue_sync(q));
+  lading_queue_free(q);
+  if (v.d->fake) ck_assert_int_ne(v.d->pop(&none), 0);
+  if (v.d->fake) devices_say(&v, "forgive");
+  ck_assert_int_eq(v.d->push(was), 0);
+  check_packed(&c);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
 static void check_registered(lading_memkind expected) {
   enum { PAGE = 4096 };
   static char memory[3 * PAGE];
@@ -291,5 +312,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_others", argc, argv, others_record, asked_while_others_record, freed_while_recorded, a_device_is_reset, one_reference,
-                    default_stream_of_each_thread, registered_memory, nothing_under_way_after_an_error, freed_with_host_under_way, lost_with_host_under_way);
+                    default_stream_of_each_thread, default_stream_without_a_context, registered_memory, nothing_under_way_after_an_error, freed_with_host_under_way, lost_with_host_under_way);
 }
