@@ -140,7 +140,7 @@ struct ldg_device {
   int (*passed)(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done); /* needs no lock, as sync() */
   /* So many words, all 0. On an error there is nothing to close */
   int (*fuse_open)(ldg_lane *l, int64_t words, ldg_fuser *out);
-  void (*fuse_close)(ldg_lane *l, ldg_fuser *f);                            /* waits for the lane */
+  void (*fuse_close)(ldg_lane *l, ldg_fuser *f);                            /* waits for the lane, unless its stream is recorded */
   /* The page stays as it is until all of its words were written */
   int (*fuse)(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *what);
   /* Never waits: whether the stream is recorded into a graph, whether all was done; NULL: not asked for. ERR_DEVICE: it failed */

@@ -42,10 +42,10 @@ void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f) {
   const ldg_driver *d = l->site->driver;
   const bool entered = ldg_site_alive(l->site) && ldg_site_enter(l->site) == 0;
   const int mode = entered ? ldg_driver_relax(d) : 0;
-  if (entered) d->stream_sync(l->stream);
+  if (entered && !ldg_lane_recorded(l)) d->stream_sync(l->stream); /* which would break a recording of the caller's */
+  if (entered) d->memory_free(f->there), d->pinned_free(f->page);  /* waits for what is under way, too */
   ldg_graphs_close(f->graphs, entered);
   if (!entered) return;
-  d->memory_free(f->there), d->pinned_free(f->page);
   ldg_driver_restore(d, mode);
   ldg_site_leave(l->site);
 }
