@@ -163,6 +163,26 @@ END_TEST
 
 /* ---- nothing leaks ---- */
 
+/* Kernels that are not all there. */
+START_TEST(kernels_missing) {
+  v = devices_open();
+  lading_queue *q = NULL;
+  int n;
+  OK(lading_device_count(v.backend, &n));
+  if (v.d->fake && n > 1) {
+    OK(driver_enter(v.d, 1));
+    const int64_t before = devices_say(&v, "leaks");
+    for (int i = 1; i < 4; i++) {
+      let_fail("ModuleGetFunction", i);
+      ck_assert_int_eq(lading_queue_create(v.backend, 1, &q), LADING_ERR_DEVICE);
+      ck_assert_int_eq(devices_say(&v, "leaks"), before);
+    }
+    OK(driver_leave(v.d, 1));
+  }
+  devices_close(&v);
+}
+END_TEST
+
 /* Requests by page, alone, here, from the host; of types that are there already. */
 static void use_a_batch(const cargo *c, int n) {
   lading_queue *q = NULL;
@@ -205,5 +225,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_faults", argc, argv, a_table_of_two, a_table_of_two_in_a_batch, recorded_unknown, recorded_unknown_in_a_batch, batch_freed_while_recorded,
-                    batches_that_fail);
+                    kernels_missing, batches_that_fail);
 }

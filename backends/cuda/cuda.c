@@ -24,7 +24,7 @@ static ldg_vendor vendor = {
     .context_retain = "cuDevicePrimaryCtxRetain", .context_release = "cuDevicePrimaryCtxRelease_v2", .context_id = "cuCtxGetId", .context_state = "cuDevicePrimaryCtxGetState",
     .thread_capture = "cuThreadExchangeStreamCaptureMode", .context_push = "cuCtxPushCurrent_v2", .context_pop = "cuCtxPopCurrent_v2",
     .context_get = "cuCtxGetCurrent", .context_device = "cuCtxGetDevice",
-    .module_load = "cuModuleLoadData", .module_function = "cuModuleGetFunction", .launch = "cuLaunchKernel",
+    .module_load = "cuModuleLoadData", .module_unload = "cuModuleUnload", .module_function = "cuModuleGetFunction", .launch = "cuLaunchKernel",
     .memory_alloc = "cuMemAlloc_v2", .memory_free = "cuMemFree_v2", .memory_range = "cuMemGetAddressRange_v2", .memory_copy = "cuMemcpyAsync",
     .scratch_alloc = "cuMemAllocAsync", .scratch_free = "cuMemFreeAsync",
     .pinned_alloc = "cuMemHostAlloc", .pinned_free = "cuMemFreeHost",

@@ -19,6 +19,7 @@ typedef uint64_t ldg_address;                                     /* CUdeviceptr
   F(context_get, (void **context)) \
   F(context_device, (int *device)) \
   F(module_load, (void **module, const void *image)) \
+  F(module_unload, (void *module)) \
   F(module_function, (void **function, void *module, const char *name)) \
   F(launch, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, \
              void **params, void **extra)) \

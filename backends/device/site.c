@@ -10,7 +10,9 @@ static int load_kernels(ldg_site *s) {
                                              "ldg_d_narrow_one", "ldg_d_wide_one", "ldg_d_list_one", "ldg_d_flat_one", "ldg_d_trees_one", "ldg_d_reduce_one", "ldg_d_sum_one", "ldg_d_transpose", "ldg_d_transpose_sum",
                                              "ldg_d_pair", "ldg_d_pair_reduce", "ldg_d_few", "ldg_d_few_reduce", "ldg_d_fused", "ldg_d_fused_reduce" };
   int e = s->driver->module_load(&s->module, s->vendor->image);
+  const bool loaded = !e;
   for (int i = 0; !e && i < LDG_KERNELS; i++) e = s->driver->module_function(&s->kernel[i], s->module, name[i]);
+  if (e && loaded) s->driver->module_unload(s->module);
   return ldg_device_error(e);
 }
 

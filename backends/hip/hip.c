@@ -75,7 +75,7 @@ static ldg_vendor vendor = {
     .context_retain = "hipDevicePrimaryCtxRetain", .context_release = "hipDevicePrimaryCtxRelease", .context_state = "hipDevicePrimaryCtxGetState",
     .thread_capture = "hipThreadExchangeStreamCaptureMode", .context_push = "hipCtxPushCurrent", .context_pop = "hipCtxPopCurrent",
     .context_get = "hipCtxGetCurrent", .context_device = "hipCtxGetDevice",
-    .module_load = "hipModuleLoadData", .module_function = "hipModuleGetFunction", .launch = "hipModuleLaunchKernel",
+    .module_load = "hipModuleLoadData", .module_unload = "hipModuleUnload", .module_function = "hipModuleGetFunction", .launch = "hipModuleLaunchKernel",
     .memory_alloc = "hipMalloc", .memory_free = "hipFree", .memory_range = "hipMemGetAddressRange", .memory_copy = "hipMemcpyAsync",
     .scratch_alloc = "hipMallocAsync", .scratch_free = "hipFreeAsync",
     .pinned_alloc = "hipHostMalloc", .pinned_free = "hipHostFree",
