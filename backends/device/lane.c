@@ -118,9 +118,11 @@ int ldg_device_scratch_free(ldg_lane *l, char *at) {
 
 /* ---- the host's turn ---- */
 
+/* Or would wait for a stream that is, as the default one may: whatever uses it breaks that recording. */
 bool ldg_lane_recorded(const ldg_lane *l) {
   int status = 0;
-  return l->site->driver->stream_capturing(l->stream, &status) == 0 && status != 0;
+  const int e = l->site->driver->stream_capturing(l->stream, &status);
+  return e == LDG_CAPTURE_IMPLICIT || (e == 0 && status != 0);
 }
 
 int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg) {

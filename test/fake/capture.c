@@ -21,6 +21,7 @@ static bool bans(const fake_graph *g) {
 
 int fake_capture_forbids(const char *what, fake_stream *s) {
   if (s && s->capture) return broken(s->capture);
+  if (s && fake_capture_implicit(s)) return E_IMPLICIT;
   for (fake_stream *o = NULL; (o = fake_find(A_STREAM, o));) {
     fake_graph *g = o->capture;
     if (!g || !bans(g)) continue;
@@ -30,12 +31,18 @@ int fake_capture_forbids(const char *what, fake_stream *s) {
   return E_OK;
 }
 
-/* Work on the default stream would wait for what is only recorded. */
-bool fake_capture_implicit(const fake_stream *s) {
-  if (s != s->object.context->null) return false;
+/* The recording that the default stream would wait for. */
+static fake_graph *before_default(const fake_stream *s) {
+  if (s != s->object.context->null) return NULL;
   for (fake_stream *o = NULL; (o = fake_find(A_STREAM, o));)
-    if (o->capture && !o->beside && o->object.context == s->object.context) return broken(o->capture), true;
-  return false;
+    if (o->capture && !o->beside && o->object.context == s->object.context) return o->capture;
+  return NULL;
+}
+
+/* Whatever uses the default stream then, work or a wait, breaks it. */
+bool fake_capture_implicit(const fake_stream *s) {
+  fake_graph *g = before_default(s);
+  return g && broken(g);
 }
 
 int fake_record(fake_graph *g, fake_command *c) {
@@ -95,6 +102,7 @@ FAKE(cuStreamEndCapture, hipStreamEndCapture, CURRENT, (void *handle, fake_graph
 FAKE(cuStreamIsCapturing, hipStreamIsCapturing, CURRENT, (void *handle, int *status), (handle, status)) {
   const fake_stream *s = fake_stream_of(handle);
   if (!s) return fake_fault(E_HANDLE, "%p is no stream", handle);
+  if (before_default(s)) return E_IMPLICIT; /* to ask does no harm */
   *status = !s->capture ? 0 : s->capture->broken ? 2 : 1;
   return E_OK;
 }
