@@ -49,12 +49,13 @@ int ldg_queue_device_count(const char *backend, int *n) {
 }
 
 int ldg_queue_mem_query(const void *at, lading_mem *out) {
-  *out = (lading_mem){ LADING_MEM_HOST, -1 };
-  for (int i = 0; i < BACKENDS && out->kind == LADING_MEM_HOST; i++) {
+  lading_mem m = { LADING_MEM_HOST, -1 };
+  for (int i = 0; i < BACKENDS && m.kind == LADING_MEM_HOST; i++) {
     const ldg_device *dev = backends[i].dev;
-    const int e = dev && dev->count(dev) > 0 ? dev->query(dev, NULL, at, out) : LADING_OK;
+    const int e = dev && dev->count(dev) > 0 ? dev->query(dev, NULL, at, &m) : LADING_OK;
     if (e) return e;
   }
+  *out = m;
   return LADING_OK;
 }
 

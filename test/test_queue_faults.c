@@ -190,7 +190,23 @@ START_TEST(default_stream_while_recorded) {
 }
 END_TEST
 
-/* ---- nothing leaks ---- */
+/* ---- nothing is written, nothing leaks ---- */
+
+START_TEST(unanswered) {
+  v = devices_open();
+  area a = area_new(&v, LADING_MEM_DEVICE, 64);
+  lading_mem m = { LADING_MEM_MANAGED, 77 };
+  if (v.d->fake) {
+    devices_say(&v, strcmp(v.backend, "hip") ? "fail cuPointerGetAttributes 1 999" : "fail hipDrvPointerGetAttributes 1 999");
+    ck_assert_int_eq(lading_mem_query(a.at, &m), LADING_ERR_DEVICE);
+    ck_assert(m.kind == LADING_MEM_MANAGED && m.device == 77);
+  }
+  OK(lading_mem_query(a.at, &m));
+  ck_assert(m.kind == LADING_MEM_DEVICE && m.device == 0);
+  area_free(&a);
+  devices_close(&v);
+}
+END_TEST
 
 /* Kernels that are not all there. */
 START_TEST(kernels_missing) {
@@ -254,5 +270,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_faults", argc, argv, a_table_of_two, a_table_of_two_in_a_batch, recorded_unknown, recorded_unknown_in_a_batch, batch_freed_while_recorded,
-                    default_stream_while_recorded, kernels_missing, batches_that_fail);
+                    default_stream_while_recorded, unanswered, kernels_missing, batches_that_fail);
 }
