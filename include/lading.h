@@ -426,9 +426,10 @@ LADING_API int lading_wait(lading_queue *queue, lading_request request);
 
 /* Device memory of one process, used in another one on the same machine (CUDA and HIP IPC). export: a token for the address, which
  * may be inside of an allocation; send it in any way. open: where those bytes are here, for the current device (in a thread that has no
- * context: for the one that has the owner's number, or else device 0); opened once a buffer and
- * device, however often it is asked for, and in the process that exported it, that address itself. close: one for each open; what is not open
- * any more stays mapped until room is needed. The owner frees the memory after everybody closed it.
+ * context: for the one that has the owner's number, or else device 0); opened once a buffer and device, however often it is asked for, and
+ * in the process that exported it, that address itself. close: one for each open; what is not open any more stays mapped until room is
+ * needed (for more than 256 of them, however long they are) or its place in the owner has become other memory's, which is opened. The owner
+ * frees the memory after everybody closed it.
  *
  * Memory that was mapped from pieces (cuMemCreate) is exported, each piece by itself, if it was made with handles for a fabric or for
  * POSIX descriptors; with both, for the fabric, where the owner may export for it: who opens it has to be of that fabric, too. Of descriptors

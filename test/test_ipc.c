@@ -299,7 +299,7 @@ START_TEST(not_exported) {
   ck_assert_int_eq(lading_ipc_export(here, &token), LADING_ERR_UNSUPPORTED);
   ck_assert_int_eq(lading_ipc_export(pinned.at, &token), LADING_ERR_UNSUPPORTED);
   if (v.d->alloc_async && !v.d->alloc_async(&pool, 64, v.stream)) {
-    ck_assert_int_eq(lading_ipc_export(pool, &token), LADING_ERR_UNSUPPORTED);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(lading_ipc_export((char *)pool + 17 * i, &token), LADING_ERR_UNSUPPORTED); /* nor what is inside of it */
     OK(v.d->free_async(pool, v.stream));
   }
   area_free(&pinned);
