@@ -39,6 +39,8 @@ typedef struct ldg_strategy {
 static inline double ldg_strategy_share(const ldg_strategy *s, const ldg_nest *nest, double cost) { return s->share ? cost * s->share(nest) : cost; }
 static inline double ldg_strategy_cost(const ldg_strategy *s, const ldg_nest *nest) { return ldg_strategy_share(s, nest, s->cost(nest)); }
 
+/* n rows of m elements, `src` and `dst` bytes apart, and that `planes` times, `src_out` and `dst_out` bytes apart. */
+typedef struct ldg_op_planes { int64_t n, m, src, dst, planes, src_out, dst_out; } ldg_op_planes;
 enum { LDG_OP_CALLED = 128 }; /* bytes of rows from which on a call of `dense` for each takes less time than one of the others for all */
 /* Destination elements become op(source, destination), one after the other, in stream order, so that destinations may coincide;
  * source and destination never overlap. No element needs to be aligned. */
@@ -47,6 +49,7 @@ typedef struct ldg_op {
   int (*dense)(const char *src, char *dst, int64_t n); /* as ldg_run: all say LADING_OK */
   /* n rows, ss and ds bytes apart, of m elements each, few of them: a call of dense a row would take longer */
   int (*strided)(const char *src, char *dst, int64_t n, int64_t m, int64_t ss, int64_t ds);
+  int (*planes)(const char *src, char *dst, const ldg_op_planes *p);
   /* the same where row i is at at[i] on one side (of the destination: to_list), at i * stride on the other */
   int (*listed)(const char *src, char *dst, int64_t n, int64_t m, const int64_t *at, int64_t stride, bool to_list);
   /* rows of lengths of their own: sum[i + 1] - sum[i] bytes, at sum[i] on the other side */

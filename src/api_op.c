@@ -65,10 +65,11 @@ static inline bool is_whole(const lading_type *t, int64_t count, int dir, const 
 
 /* Through a tile on the stack, by the jobs that there are. */
 static __attribute__((noinline)) bool tile_few(const whole *w, int64_t count, int dir, char *at, char *line, int64_t hi) {
-  char tile[LDG_PLAN_FEW];
+  enum { LINE = 64 };
+  char room[LDG_PLAN_TILE + LINE], *const tile = ldg_at(room, -(intptr_t)room & (LINE - 1));
   int64_t n = w->n;
-  const ldg_job *pack = dir == LDG_PACK ? w->job : hi <= LDG_PLAN_FEW ? ldg_plan_whole(w->plan, count, LDG_PACK, 0, hi, &n) : NULL;
-  if (!pack || hi > LDG_PLAN_FEW) return false;
+  const ldg_job *pack = dir == LDG_PACK ? w->job : ldg_plan_whole(w->plan, count, LDG_PACK, 0, hi, &n);
+  if (!pack) return false;
   pack->run(pack, at, tile, 0, n);
   w->op->dense(dir == LDG_PACK ? tile : line, dir == LDG_PACK ? line : tile, ldg_op_elements(w->op, hi));
   if (dir == LDG_UNPACK) w->job->run(w->job, tile, at, 0, w->n);
@@ -86,14 +87,16 @@ static __attribute__((noinline)) bool by_kernel(const lading_type *t, const whol
   return true;
 }
 
+static bool has_none(const lading_type *t, lading_op op, const ldg_nest *n) { return n->block && !n->psum && ldg_pair_none(op, (lading_elem)t->sig.node->kind, n->block); }
+
 static bool move_whole(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
   whole w;
   if (!is_whole(t, count, dir, packed, lo, hi, op, &w)) return false;
   char *const at = (char *)(uintptr_t)ldg_at(mem, w.plan->at), *const line = (char *)(uintptr_t)packed, *const src = dir == LDG_PACK ? at : line, *const dst = dir == LDG_PACK ? line : at;
   const ldg_op_way way = ldg_plan_op_way(w.plan, count, dir, (lading_elem)t->sig.node->kind, w.op->size);
   const ldg_nest *nest = &w.job->nest;
-  if (way == LDG_OP_TILES ? hi > LDG_PLAN_FEW : way != LDG_OP_BLOCKS || !nest->block) return false; /* who goes on there looks for a kernel */
-  if (ldg_pair_may(hi) && by_kernel(t, &w, count, dir, mem, packed, hi, op)) return true;
+  if (way == LDG_OP_TILES ? hi > LDG_PLAN_TILE : way != LDG_OP_BLOCKS || !nest->block) return false; /* who goes on there looks for a kernel */
+  if (ldg_pair_may(hi) && !has_none(t, op, nest) && by_kernel(t, &w, count, dir, mem, packed, hi, op)) return true;
   if (way == LDG_OP_TILES) return tile_few(&w, count, dir, at, line, hi);
   if (nest->nd == 1 && !nest->at) ldg_exec_op_row(w.op, src, dst, w.n, nest->block, nest->dim->src, nest->dim->dst);
   else ldg_exec_nest_op(w.op, nest, src, dst, 0, w.n);

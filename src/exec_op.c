@@ -14,14 +14,19 @@ static inline void row(const ldg_op *op, const char *src, char *dst, int64_t n, 
   else for (const int64_t m = ldg_op_elements(op, block); n > 0; n--, src = ldg_at(src, ss), dst = ldg_at(dst, ds)) op->dense(src, dst, m);
 }
 
+/* The two innermost dims, of rows that are few elements, or the innermost one. */
 static void strided(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t n) {
   const ldg_dim *x = nest->dim;
   const int last = nest->nd - 1;
+  const bool few = are_few(op, nest->block) && !(x->src == nest->block && x->dst == nest->block);
   int64_t at[LDG_DIMS] = { 0 };
-  if (last == 0) row(op, s, d, n, nest->block, x->src, x->dst);
-  else while (at[last] < n) {
-    row(op, s, d, x->n, nest->block, x->src, x->dst);
-    for (int k = 1; k <= last; k++) {
+  if (last == 0) { row(op, s, d, n, nest->block, x->src, x->dst); return; }
+  const ldg_op_planes p = { x->n, ldg_op_elements(op, nest->block), x->src, x->dst, last == 1 ? n : x[1].n, x[1].src, x[1].dst };
+  if (few && last == 1) { op->planes(s, d, &p); return; }
+  while (at[last] < n) {
+    if (few) op->planes(s, d, &p);
+    else row(op, s, d, x->n, nest->block, x->src, x->dst);
+    for (int k = 1 + few; k <= last; k++) {
       s = ldg_at(s, x[k].src), d = ldg_at(d, x[k].dst);
       if (++at[k] < x[k].n || k == last) break;
       s = ldg_at(s, -x[k].n * x[k].src), d = ldg_at(d, -x[k].n * x[k].dst), at[k] = 0;

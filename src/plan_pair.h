@@ -14,6 +14,9 @@ enum { LDG_PAIR_LEAST = 512 }; /* bytes: what is looked for and found takes some
 static inline bool ldg_pair_may(int64_t bytes) { return bytes >= LDG_PAIR_LEAST && ldg_jit_on(); }
 /* Might one be for copies of so many from one of these into the other? */
 bool ldg_pair_moves(const ldg_items *src, const ldg_items *dst, int64_t bytes);
+enum { LDG_PAIR_FEW = 4 };
+/* Surely none reduces blocks of so many bytes of one side with the packed bytes of the other. */
+bool ldg_pair_none(lading_op op, lading_elem e, int64_t block);
 /* How a kernel reduces elements; LDG_MOVE: none does. */
 ldg_reduce ldg_pair_reduce(lading_op op, lading_elem e);
 /* Moves or reduces what a kernel can of stream bytes [lo, hi), which both sides have: *from to *to, with nothing done yet before and behind it.

@@ -236,6 +236,11 @@ static void check_rows(const ldg_op *k, int op, int kind, int64_t m, room *x, rn
   k->strided(x->from + ROW_AT, x->got + ROW_AT, n, m, ss, ds);
   for (int64_t i = 0; i < n; i++) k->dense(x->from + ROW_AT + i * ss, x->want + ROW_AT + i * ds, m);
   same_rooms(x, "strided", op, kind, m);
+  const ldg_op_planes p = { n, m, ss, ds, rng_in(r, 0, 3), rng_in(r, -9, 9) * size, rng_in(r, -9, 9) * size };
+  k->planes(x->from + ROW_AT, x->got + ROW_AT, &p);
+  for (int64_t j = 0; j < p.planes; j++)
+    for (int64_t i = 0; i < n; i++) k->dense(x->from + ROW_AT + i * ss + j * p.src_out, x->want + ROW_AT + i * ds + j * p.dst_out, m);
+  same_rooms(x, "planes", op, kind, m);
   for (int64_t i = 0; i < n; i++) at[i] = rng_in(r, 0, 2 * m) * size, sum[i + 1] = sum[i] + rng_in(r, 0, m) * size;
   for (int to = 0; to < 2; to++) {
     k->listed(x->from, x->got, n, m, at, m * size, to);

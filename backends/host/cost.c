@@ -215,9 +215,9 @@ double ldg_cost_varlist(const ldg_nest *n) {
 /* ---- reductions ---- */
 
 /* As rows of m elements are reduced, sums of doubles and floats, of which alone this was measured: four at a time, also single ones that go to a dense row, of 4 bytes twice as many; three as two and one; from LDG_OP_CALLED bytes
- * on by a call for each row (16 rows of 256 bytes 110 ns; Zen 4). Other elements and ops take longer by blocks and through tiles. */
+ * on by a call for each row (16 rows of 256 bytes 110 ns; Zen 4), shorter ones in two loops by one. Other elements and ops take longer by blocks and through tiles. */
+enum { AT_ONCE = 4, FLOAT = 4 };
 static double reduced(double block, double size, bool dense) {
-  enum { AT_ONCE = 4, FLOAT = 4 };
   const double m = block / size, four = ldg_model_ns(LDG_MODEL_REDUCED);
   if (block >= LDG_OP_CALLED && m > 1) return ldg_model_ns(LDG_MODEL_CALL) + 1.6 * ldg_model_copy(block < 0x1p62 ? (int64_t)block : (int64_t)1 << 62);
   if (m <= 1 && dense) return four * 0.43;
@@ -241,7 +241,8 @@ double ldg_cost_reduce(const ldg_nest *n, int64_t size) {
   const double rows = around(n, 0, 0), many = (double)n->dim[0].n;
   const double block = n->psum ? ((double)n->psum[n->dim[0].n] - (double)n->psum[0]) / most(1, many) : (double)n->block;
   const bool is_run = !n->at && n->dim[0].src == n->block && n->dim[0].dst == n->block;
-  const bool dense = !n->psum && n->dim[0].dst == n->block && !(n->at && n->list == LDG_LIST_DST);
+  const bool dense = !n->psum && n->dim[0].n >= AT_ONCE && n->dim[0].dst == n->block && !(n->at && n->list == LDG_LIST_DST);
   const double row = is_run ? reduced(block * many, (double)size, dense) : many * reduced(block, (double)size, dense);
-  return most(fetched(n, rows), rows * (ldg_model_ns(LDG_MODEL_CALL) + ldg_model_ns(LDG_MODEL_ROW) + row));
+  const double calls = n->at || is_run || (block >= LDG_OP_CALLED && block > (double)size) ? rows : n->nd > 2 ? rows / (double)n->dim[1].n : 1; /* two dims of rows of few elements by one */
+  return most(fetched(n, rows), calls * ldg_model_ns(LDG_MODEL_CALL) + rows * (ldg_model_ns(LDG_MODEL_ROW) + row));
 }
