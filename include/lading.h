@@ -169,7 +169,8 @@ LADING_API int lading_unpack(const lading_type *type, int64_t count, void *mem, 
 /* Copies stream bytes [lo, hi) of `sc` items of `st` at `src` to the same stream positions of `dc` items of `dt` at `dst`,
  * without a buffer of the message's size. Layouts that have loops in common, as a whole or part by part, lists and long pieces are
  * copied straight; what is left, short pieces of many lengths, goes through a tile of 4 to 64 KiB. hi is bounded by the
- * smaller stream. The bytes read and the bytes written must not overlap. The stack takes up to 40 KiB. */
+ * smaller stream. The bytes read and the bytes written must not overlap. The stack takes up to 40 KiB. What is copied from the start of a
+ * stream again is remembered by the source's type, up to eight copies of 1 KiB each: the second call may allocate that. */
 LADING_API int lading_copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi);
 
 /* The same on threads of the caller; the library starts none for it. `pf` has to call body(arg, i) once for every i in [0, n), on
@@ -201,7 +202,7 @@ LADING_API bool lading_op_supported(lading_op op, lading_elem elem);
  * op(packed[i], mem[i]), copy_op dst[i] = op(src[i], dst[i]), for the whole elements in packed bytes [lo, hi); arguments as for
  * pack, unpack and copy. `packed` holds elements as pack leaves them, at any address: a pair is its value and its index right
  * behind it. Once a type is committed nothing is allocated, except where a kernel is asked for (LADING_JIT), and up to 72 KiB while
- * a large transpose is reduced, which goes on in smaller parts where that is not to be had. The stack takes up to 16 KiB, of copy_op 24 KiB.
+ * a large transpose is reduced, which goes on in smaller parts where that is not to be had. The stack takes up to 16 KiB, of copy_op 28 KiB.
  *  - Integers wrap. 16-bit floats are reduced in float and rounded to nearest, ties to even, after every element. MIN and MAX
  *    keep what is in the destination where one of the two is a NaN (of 16-bit floats the quiet one), and so do MINLOC and MAXLOC, which take the lower index among equals; which of -0 and 0 stays is left open.
  *    The bits of padding in a long double of the destination stay.

@@ -59,15 +59,12 @@ HALFWAY int lading_unpack(const lading_type *type, int64_t count, void *mem, con
 
 /* Whole messages of a few bytes: by what both have in common, or packed and unpacked by the jobs that there are, with no thought. */
 static __attribute__((noinline)) bool copy_few(const ldg_items *s, const ldg_items *d, int64_t lo, int64_t hi) {
-  char few[LDG_PLAN_FEW];
-  int64_t n, m;
-  const ldg_job *p = hi <= LDG_PLAN_FEW ? ldg_plan_whole(s->plan, s->count, LDG_PACK, lo, hi, &n) : NULL, *u = p ? ldg_plan_whole(d->plan, d->count, LDG_UNPACK, lo, hi, &m) : NULL;
-  if (!u) return false;
+  int64_t n[2];
+  const ldg_job *part[2] = { hi <= LDG_PLAN_FEW ? ldg_plan_whole(s->plan, s->count, LDG_PACK, lo, hi, &n[0]) : NULL };
+  if (!part[0] || !(part[1] = ldg_plan_whole(d->plan, d->count, LDG_UNPACK, lo, hi, &n[1]))) return false;
   const ldg_joint *j = hi ? ldg_joint_of(s, d, hi) : NULL;
   if (j) return ldg_joint_run(j, s->base, d->base), true;
-  run(p, LDG_PACK, ldg_at(s->base, s->plan->at), few, n);
-  run(u, LDG_UNPACK, ldg_at(d->base, d->plan->at), few, m);
-  return true;
+  return ldg_joint_stage(part, n, ldg_at(s->base, s->plan->at), ldg_at(d->base, d->plan->at)), true;
 }
 
 static __attribute__((noinline)) int copy(const lading_type *st, int64_t sc, const void *src, const lading_type *dt, int64_t dc, void *dst, int64_t lo, int64_t hi) {

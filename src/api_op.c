@@ -82,12 +82,10 @@ static __attribute__((noinline)) bool by_kernel(const lading_type *t, const whol
   const ldg_reduce how = ldg_pair_reduce(op, (lading_elem)t->sig.node->kind);
   ldg_reduction r = { op, { 0 } };
   int64_t from, to;
-  if (!how.how || !ldg_pair_run(dir == LDG_PACK ? &items : &line, dir == LDG_PACK ? &line : &items, &how, 0, hi, &from, &to)) return false;
+  if (!how.how || ldg_pair_none(&how, w->plan, count, dir) || !ldg_pair_run(dir == LDG_PACK ? &items : &line, dir == LDG_PACK ? &line : &items, &how, 0, hi, &from, &to)) return false;
   if (to < hi && !ldg_build_sig_times(t->sig, count, &r.sig)) ldg_exec_op(w->plan, count, dir, &r, mem, ldg_at(packed, to), to, hi); /* the items fit: all of them do */
   return true;
 }
-
-static bool has_none(const lading_type *t, lading_op op, const ldg_nest *n) { return n->block && !n->psum && ldg_pair_none(op, (lading_elem)t->sig.node->kind, n->block); }
 
 static bool move_whole(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
   whole w;
@@ -96,7 +94,7 @@ static bool move_whole(const lading_type *t, int64_t count, int dir, const void 
   const ldg_op_way way = ldg_plan_op_way(w.plan, count, dir, (lading_elem)t->sig.node->kind, w.op->size);
   const ldg_nest *nest = &w.job->nest;
   if (way == LDG_OP_TILES ? hi > LDG_PLAN_TILE : way != LDG_OP_BLOCKS || !nest->block) return false; /* who goes on there looks for a kernel */
-  if (ldg_pair_may(hi) && !has_none(t, op, nest) && by_kernel(t, &w, count, dir, mem, packed, hi, op)) return true;
+  if (ldg_pair_may(hi) && by_kernel(t, &w, count, dir, mem, packed, hi, op)) return true;
   if (way == LDG_OP_TILES) return tile_few(&w, count, dir, at, line, hi);
   if (nest->nd == 1 && !nest->at) ldg_exec_op_row(w.op, src, dst, w.n, nest->block, nest->dim->src, nest->dim->dst);
   else ldg_exec_nest_op(w.op, nest, src, dst, 0, w.n);

@@ -291,8 +291,7 @@ static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan
   atomic_init(&p->tile, 0), memset(p->op_way, 0, sizeof p->op_way);
   p->serial = next_serial();
   memset(p->pair, 0, sizeof p->pair);
-  atomic_init(&p->unpaired, 0), atomic_init(&p->joint, NULL);
-  for (int i = 0; i < LDG_PLAN_SEEN; i++) atomic_init(&p->seen[i], 0);
+  atomic_init(&p->unpaired, 0), memset(&p->joints, 0, sizeof p->joints);
   const ldg_rep *r = l->rep;
   p->layout = ldg_layout_ref(l), p->size = r->size, p->extent = extent, p->at = 0;
   if (ldg_rep_is_shifted(r)) p->at = r->at[0], r = r->kids[0];

@@ -32,7 +32,10 @@ struct ldg_step {
   ldg_job job[2];              /* by direction: whole iterations */
 };
 
-enum { LDG_PLAN_SEEN = 8 };
+/* Copies that a plan was the source of: those that are kept, by name, the latest of them, and names that were seen. */
+enum { LDG_JOINTS = 8 };
+typedef struct ldg_joints { _Atomic uint64_t name[LDG_JOINTS], seen[LDG_JOINTS]; _Atomic(ldg_joint *) kept[LDG_JOINTS], latest; } ldg_joints;
+
 typedef struct ldg_plan {
   ldg_memo_entry entry;        /* interned by (layout, extent) */
   const ldg_layout *layout;
@@ -46,10 +49,9 @@ typedef struct ldg_plan {
   uint64_t serial;             /* no other plan in the process ever has it */
   ldg_pair pair[LDG_PAIRS];    /* of plan_pair.c, as is the next one */
   _Atomic int64_t unpaired;    /* bytes that there was no place for among them, up to some */
-  _Atomic(ldg_joint *) joint;  /* of plan_joint.c, as is the next one: the latest of them */
-  _Atomic uint64_t seen[LDG_PLAN_SEEN]; /* pairs */
   ldg_step one, many;          /* one item; any number of items: a repeat whose count is the caller's */
   ldg_rep many_rep;            /* what `many` runs: 64 items, or fewer where 64 bits say no more */
+  ldg_joints joints;           /* of plan_joint.c; behind all that calls read which have nothing to do with them */
 } ldg_plan;
 
 /* Where stream byte `at` of a step is, at most its size: the iteration or entry, and which of its bytes. */

@@ -36,7 +36,7 @@ static void open_packed(side *s, int64_t size) {
 
 /* One side at least has a plan. */
 static bool open_sides(side *a, side *b, const ldg_items *src, const ldg_items *dst) {
-  if ((src->plan && !open_plan(a, src->plan)) || (dst->plan && !open_plan(b, dst->plan))) return false;
+  if ((!src->plan && !dst->plan) || (src->plan && !open_plan(a, src->plan)) || (dst->plan && !open_plan(b, dst->plan))) return false;
   if (!src->plan) open_packed(a, b->body->size);
   if (!dst->plan) open_packed(b, a->body->size);
   return true;
@@ -126,14 +126,16 @@ static int size_of(lading_elem e) {
 
 static bool is_complex(lading_elem e) { return e == LADING_C_FLOAT || e == LADING_C_DOUBLE; }
 
-/* Rows of a few elements of 4 and 8 bytes are added to packed ones, or packed ones to them, as fast by kernels of the library, and the way to a compiled one takes 20 to 40 ns (40 rows of two doubles 24 ns and 56 so, 300 103 and 144,
- * 2000 713 and 760, 16 rows of 5 of them 45 and 73; Zen 4). */
-static bool are_few(const ldg_reduce *r, int64_t block) {
-  return r->how == LDG_SUM && (r->size == 4 || r->size == 8) && r->whole == r->size && block <= LDG_PAIR_FEW * r->size && !ldg_jit_forced();
+/* Rows of a few elements of 4 and 8 bytes, and lists of them, are added to packed ones, or packed ones to them, as fast by kernels of the library, and the way to a compiled one takes 20 to 40 ns (40 rows of two
+ * doubles 24 ns and 56 so, 300 103 and 144, 2000 713 and 760, 16 rows of 5 of them 45 and 73; Zen 4). */
+enum { FEW = 4 };
+bool ldg_pair_none(const ldg_reduce *r, const ldg_plan *p, int64_t count, int dir) {
+  const ldg_nest *n = &(count > 1 ? &p->many : &p->one)->job[dir].nest;
+  const bool few = n->block && !n->psum && n->block <= FEW * r->size;
+  return few && r->how == LDG_SUM && (r->size == 4 || r->size == 8) && r->whole == r->size && !ldg_jit_forced();
 }
-bool ldg_pair_none(lading_op op, lading_elem e, int64_t block) {
-  const ldg_reduce r = ldg_pair_reduce(op, e);
-  return are_few(&r, block);
+static bool is_none(const ldg_items *src, const ldg_items *dst, const ldg_reduce *r) {
+  return src->plan ? !dst->plan && ldg_pair_none(r, src->plan, src->count, LDG_PACK) : ldg_pair_none(r, dst->plan, dst->count, LDG_UNPACK);
 }
 
 /* What two layouts tell already: NULL, or why there will be no kernel. */
@@ -141,16 +143,16 @@ static const char *none_for(const ldg_items *src, const ldg_items *dst, const ld
   const bool packed = !(src->plan && dst->plan);
   if (!open_sides(a, b, src, dst)) return "its bodies are too large";
   if (!r->how && a->body->runs == 1 && b->body->runs == 1) return "a nest does, in the order that is best for it";
-  if (packed && a->body->runs == 1 && b->body->runs == 1 && are_few(r, a->body->size)) return "rows of a few elements need none";
+  if (is_none(src, dst, r)) return "rows of a few elements need none";
   if ((a->list || b->list) && !packed) return "lists go with packed bytes only";
   if (!(*period = period_of(a->body->size, b->body->size))) return "what both sides have in common is too large";
   return a->row % *period || b->row % *period ? "the loops of both sides do not end together" : NULL;
 }
 
-bool ldg_pair_moves(const ldg_items *src, const ldg_items *dst, int64_t bytes) {
+bool ldg_pair_moves(const ldg_items *src, const ldg_items *dst) {
   int64_t period;
   side a, b;
-  return ldg_pair_may(bytes) && !none_for(src, dst, &(ldg_reduce){ .size = 1 }, &a, &b, &period);
+  return !none_for(src, dst, &(ldg_reduce){ .size = 1 }, &a, &b, &period);
 }
 
 static const char *shape_of(const maker *m, ldg_shape *s) {

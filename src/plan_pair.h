@@ -12,13 +12,12 @@ typedef struct ldg_items { const ldg_plan *plan; int64_t count; const char *base
 enum { LDG_PAIR_LEAST = 512 }; /* bytes: what is looked for and found takes some 10 ns */
 /* Might some kernel be for so many? */
 static inline bool ldg_pair_may(int64_t bytes) { return bytes >= LDG_PAIR_LEAST && ldg_jit_on(); }
-/* Might one be for copies of so many from one of these into the other? */
-bool ldg_pair_moves(const ldg_items *src, const ldg_items *dst, int64_t bytes);
-enum { LDG_PAIR_FEW = 4 };
-/* Surely none reduces blocks of so many bytes of one side with the packed bytes of the other. */
-bool ldg_pair_none(lading_op op, lading_elem e, int64_t block);
+/* Might one be for copies from one of these into the other, if they are long enough? */
+bool ldg_pair_moves(const ldg_items *src, const ldg_items *dst);
 /* How a kernel reduces elements; LDG_MOVE: none does. */
 ldg_reduce ldg_pair_reduce(lading_op op, lading_elem e);
+/* Surely none reduces that many items of a plan with packed bytes, or packed bytes with them. */
+bool ldg_pair_none(const ldg_reduce *r, const ldg_plan *p, int64_t count, int dir);
 /* Moves or reduces what a kernel can of stream bytes [lo, hi), which both sides have: *from to *to, with nothing done yet before and behind it.
  * False: nothing was done, since there is no kernel, or not yet, or it is not for so few. NULL: moves. */
 bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce, int64_t lo, int64_t hi, int64_t *from, int64_t *to);

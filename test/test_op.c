@@ -174,13 +174,13 @@ START_TEST(large_tiles) {
 }
 END_TEST
 
-/* Where no kernels are asked for, whole messages of up to 1024 bytes go through a tile on the stack, and copies of them; and from 512 bytes on no other way than before. */
+/* Where no kernels are asked for, whole messages of up to 8 KiB go through a tile on the stack, and copies of up to 1024 bytes; and from 512 bytes on no other way than before. */
 START_TEST(few_bytes) {
   rng r = rng_of(54);
   setenv("LADING_JIT", "off", 1);
   for (int k = 0, cases = share_of(200); k < cases; k++) {
     const int i = k * 200 / cases;
-    static const int64_t bytes[] = { 496, 504, 512, 520, 1008, 1016, 1024, 1032, 4088, 4096 };
+    static const int64_t bytes[] = { 496, 504, 512, 520, 1008, 1016, 1024, 1032, 4096, 8184, 8192, 8200 };
     const int kind = (int[]){ LADING_DOUBLE, LADING_FLOAT, LADING_INT64, LADING_INT16 }[i % 4];
     const int64_t n = bytes[i % COUNT_OF(bytes)] / elem_size(kind), m = i % 3 == 0 ? 2 : 1;
     use_way(i / 4 % WAYS);
@@ -218,7 +218,7 @@ END_TEST
 
 /* ---- rows ---- */
 
-enum { ROWS = 7, ROW_MOST = 40, ROW_ROOM = 12 << 10, ROW_AT = 4 << 10 };
+enum { ROWS = 7, ROWS_OF_ONE = 20, ROW_MOST = 40, ROW_ROOM = 12 << 10, ROW_AT = 4 << 10 };
 typedef struct room { char from[ROW_ROOM], to[ROW_ROOM], got[ROW_ROOM], want[ROW_ROOM]; } room;
 
 static void fill_room(room *x, int kind, rng *r) {
@@ -230,8 +230,8 @@ static void same_rooms(const room *x, const char *what, int op, int kind, int64_
 
 /* By strides, by a list on either side, and of lengths of their own, each row is what the dense loop makes of it; destinations may coincide. */
 static void check_rows(const ldg_op *k, int op, int kind, int64_t m, room *x, rng *r) {
-  const int64_t n = rng_in(r, 0, ROWS), size = k->size, ss = rng_in(r, -4, 4) * size * 3, ds = rng_in(r, -4, 4) * size * 3;
-  int64_t at[ROWS], sum[ROWS + 1] = { 0 };
+  const int64_t n = rng_in(r, 0, m == 1 ? ROWS_OF_ONE : ROWS), size = k->size, ss = rng_in(r, -4, 4) * size * 3, ds = m == 1 && rng_in(r, 0, 1) ? size : rng_in(r, -4, 4) * size * 3;
+  int64_t at[ROWS_OF_ONE], sum[ROWS_OF_ONE + 1] = { 0 };
   memcpy(x->got, x->to, ROW_ROOM), memcpy(x->want, x->to, ROW_ROOM);
   k->strided(x->from + ROW_AT, x->got + ROW_AT, n, m, ss, ds);
   for (int64_t i = 0; i < n; i++) k->dense(x->from + ROW_AT + i * ss, x->want + ROW_AT + i * ds, m);

@@ -43,7 +43,7 @@ void ldg_device_fuse_close(ldg_lane *l, ldg_fuser *f) {
   const bool entered = ldg_site_alive(l->site) && ldg_site_enter(l->site) == 0;
   const int mode = entered ? ldg_driver_relax(d) : 0;
   if (entered && !ldg_lane_recorded(l)) d->stream_sync(l->stream); /* which would break a recording of the caller's */
-  if (entered) d->memory_free(f->there), d->pinned_free(f->page);  /* waits for what is under way, too */
+  if (entered && d->memory_free(f->there) == 0) d->pinned_free(f->page); /* the first waits for what is under way, too; else the page may still be read */
   ldg_graphs_close(f->graphs, entered);
   if (!entered) return;
   ldg_driver_restore(d, mode);

@@ -124,6 +124,10 @@ bool ldg_lane_recorded(const ldg_lane *l) {
   const int e = l->site->driver->stream_capturing(l->stream, &status);
   return e == LDG_CAPTURE_IMPLICIT || (e == 0 && status != 0);
 }
+bool ldg_lane_records(const ldg_lane *l) {
+  int status = 0;
+  return l->site->driver->stream_capturing(l->stream, &status) == 0 && status != 0;
+}
 
 int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg) {
   const int e = enter(l);

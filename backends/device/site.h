@@ -90,6 +90,7 @@ int ldg_site_find(ldg_vendor *v, void *context, ldg_site **out);
 static inline int ldg_site_enter(const ldg_site *s) { return s->driver->context_push(s->context.at); }
 static inline void ldg_site_leave(const ldg_site *s) { void *was; s->driver->context_pop(&was); }
 
+bool ldg_lane_records(const ldg_lane *l);        /* into a graph; in its context */
 bool ldg_lane_recorded(const ldg_lane *l);       /* into a graph, or may not be used while another one is; in its context */
 int ldg_site_leave_lane(ldg_lane *l);            /* what its kernels still read is not evicted before they are done; in its context */
 

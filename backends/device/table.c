@@ -124,7 +124,7 @@ static int find_or_make(ldg_lane *l, const lading_id *id, const ldg_table_maker 
     e = recorded ? LADING_ERR_UNSUPPORTED : make(l->site, id, maker, out);
     ldg_driver_restore(l->site->driver, mode);
   }
-  if (!e) (*out)->kept |= recorded, note_request(l, *out);
+  if (!e) (*out)->kept |= recorded && ldg_lane_records(l), note_request(l, *out);
   return e;
 }
 

@@ -241,7 +241,7 @@ double ldg_cost_reduce(const ldg_nest *n, int64_t size) {
   const double rows = around(n, 0, 0), many = (double)n->dim[0].n;
   const double block = n->psum ? ((double)n->psum[n->dim[0].n] - (double)n->psum[0]) / most(1, many) : (double)n->block;
   const bool is_run = !n->at && n->dim[0].src == n->block && n->dim[0].dst == n->block;
-  const bool dense = !n->psum && n->dim[0].n >= AT_ONCE && n->dim[0].dst == n->block && !(n->at && n->list == LDG_LIST_DST);
+  const bool dense = !n->psum && n->dim[0].n >= (size == FLOAT ? 2 * AT_ONCE : AT_ONCE) && n->dim[0].dst == n->block && !(n->at && n->list == LDG_LIST_DST);
   const double row = is_run ? reduced(block * many, (double)size, dense) : many * reduced(block, (double)size, dense);
   const double calls = n->at || is_run || (block >= LDG_OP_CALLED && block > (double)size) ? rows : n->nd > 2 ? rows / (double)n->dim[1].n : 1; /* two dims of rows of few elements by one */
   return most(fetched(n, rows), calls * ldg_model_ns(LDG_MODEL_CALL) + rows * (ldg_model_ns(LDG_MODEL_ROW) + row));

@@ -148,7 +148,7 @@ static int64_t transpose_part(const ldg_nest *n) {
   return ldg_max(1, LINE / n->block) * ldg_min(n->dim[n->dim[p].dst == n->block ? p : q].n, INT32_MAX) * n->block;
 }
 
-/* Elements of more than a word have no squares, at any level, so they are moved one by one either way: block by block has more lines on their way at once, tiles load each of them fewer times. So where all lines between two visits of one
+/* Elements of more than a word have no squares, at any level, so from memory they are moved one by one either way: block by block has more lines on their way at once, tiles load each of them fewer times. So where all lines between two visits of one
  * stay in the second cache (the level is halfway into it), both are tried. (Packed out of cache, 300 x 300 of 12 bytes 347 us by tiles, 140 as calls find; 1024 x 1024 of 16 bytes, whose lines have few sets
  * of that cache, 2.5 and 3.8 ms while it was tried; Zen 4, where alone this was measured.) How many items there are to a call of any number nobody knows before, so those are tried, too: shorter calls are not timed. */
 static bool may_go_by_blocks(const ldg_nest *n, int p, int q) {
