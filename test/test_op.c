@@ -230,7 +230,8 @@ static void same_rooms(const room *x, const char *what, int op, int kind, int64_
 
 /* By strides, by a list on either side, and of lengths of their own, each row is what the dense loop makes of it; destinations may coincide. */
 static void check_rows(const ldg_op *k, int op, int kind, int64_t m, room *x, rng *r) {
-  const int64_t n = rng_in(r, 0, m == 1 ? ROWS_OF_ONE : ROWS), size = k->size, ss = rng_in(r, -4, 4) * size * 3, ds = m == 1 && rng_in(r, 0, 1) ? size : rng_in(r, -4, 4) * size * 3;
+  const int64_t n = rng_in(r, 0, m == 1 ? ROWS_OF_ONE : ROWS), size = k->size, apart = m == 1 ? size : 3 * size; /* all of it within the room */
+  const int64_t ss = rng_in(r, -4, 4) * apart, ds = m == 1 && rng_in(r, 0, 1) ? size : rng_in(r, -4, 4) * apart;
   int64_t at[ROWS_OF_ONE], sum[ROWS_OF_ONE + 1] = { 0 };
   memcpy(x->got, x->to, ROW_ROOM), memcpy(x->want, x->to, ROW_ROOM);
   k->strided(x->from + ROW_AT, x->got + ROW_AT, n, m, ss, ds);
