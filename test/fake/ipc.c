@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LAZY_PEER_ACCESS = 1 };
@@ -33,11 +34,18 @@ static size_t mapped_size(int64_t size) { return (size_t)(size + 2 * FAKE_PAGE -
 
 static void *real_at(uintptr_t base) { return (void *)(base + (uintptr_t)fake_arena_real() - FAKE_PAGE); }
 
+/* A made-up process or number may name any file, which ends before that place: whoever reads there gets a signal. */
+static bool holds(int file, const fake_ticket *t) {
+  struct stat now;
+  return fstat(file, &now) == 0 && S_ISREG(now.st_mode) && now.st_size - t->offset >= (off_t)mapped_size(t->size);
+}
+
 static bool map_there(const fake_ticket *t, uintptr_t base) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/fd/%d", t->pid, t->file);
   const int file = open(path, O_RDWR | O_CLOEXEC);
   if (file < 0) return false;
+  if (!holds(file, t)) return close(file), false;
   void *p = mmap(real_at(base), mapped_size(t->size), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, t->offset);
   close(file);
   const fake_shared_header *h = real_at(base);
