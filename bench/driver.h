@@ -53,6 +53,7 @@
   DRIVER(begin_capture, "cuStreamBeginCapture_v2", "hipStreamBeginCapture", (void *, int))                                         \
   DRIVER(end_capture, "cuStreamEndCapture", "hipStreamEndCapture", (void *, void **))                                              \
   DRIVER(capture_mode, "cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode", (int *))                         \
+  DRIVER(capturing, "cuStreamIsCapturing", "hipStreamIsCapturing", (void *, int *))                                                \
   DRIVER(instantiate, "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags", (void **, void *, unsigned long long))        \
   DRIVER(graph_launch, "cuGraphLaunch", "hipGraphLaunch", (void *, void *))                                                        \
   DRIVER(graph_free, "cuGraphDestroy", "hipGraphDestroy", (void *))                                                                \

@@ -246,7 +246,7 @@ END_TEST
 static void sees_fewer(const line *l) {
   lading_ipc token;
   hear(l, &token, sizeof token);
-  token.bytes[DEVICE_AT] = 200;
+  forge(&token, DEVICE_AT, 200);
   char *const p = opened(&token);
   OK(driver_leave(v.d, 0));
   ck_assert_ptr_eq(opened(&token), p);

@@ -315,7 +315,7 @@ static void field_refuser(const line *l) {
   hear(l, &token, sizeof token);
   for (int64_t i = 0; may && i < COUNT_OF(wrong); i++) {
     lading_ipc bad = token;
-    memcpy(bad.bytes + wrong[i].at, &wrong[i].value, (size_t)wrong[i].bytes);
+    memcpy(bad.bytes + wrong[i].at, &wrong[i].value, (size_t)wrong[i].bytes), ldg_ipc_seal(&bad);
     const int e = lading_ipc_open(&bad, &p);
     ck_assert_msg(e == wrong[i].result, "field %" PRId64 ": %d, not %d", i, e, wrong[i].result);
   }
@@ -398,7 +398,7 @@ START_TEST(bad_offset_first) {
   char *own = piece_new(BY_FILE);
   const lading_ipc token = exported(own + 3);
   lading_ipc bad = token;
-  memset(bad.bytes + OFFSET, 0x7f, 8);
+  memset(bad.bytes + OFFSET, 0x7f, 8), ldg_ipc_seal(&bad);
   ck_assert_int_eq(lading_ipc_open(&bad, &p), LADING_ERR_FORMAT);
   piece_free(own);
   ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_DEVICE);
@@ -412,7 +412,7 @@ static void stranger(const line *l) {
   void *p = NULL;
   for (int i = 0; i < 2; i++) {
     hear(l, &token, sizeof token);
-    token.bytes[SPACE] ^= 1;
+    forge(&token, SPACE, token.bytes[SPACE] ^ 1);
     const int e = lading_ipc_open(&token, &p);
     ck_assert_int_eq(e, token.bytes[ROUTE] == ROUTE_FILE ? LADING_ERR_UNSUPPORTED : LADING_OK);
     if (!e) OK(lading_ipc_close(p));
@@ -475,7 +475,7 @@ static void piece_failures(const line *l) {
   }
   for (int with = 800; may && v.d->fake && with <= 801; with++) { /* not permitted, not supported; nothing is open of it yet */
     lading_ipc other = token;
-    other.bytes[BUFFER] ^= (unsigned char)(with & 3) + 1; /* as if of another buffer */
+    forge(&other, BUFFER, other.bytes[BUFFER] ^ ((with & 3) + 1)); /* as if of another buffer */
     let_fail("MemImportFromShareableHandle", with);
     ck_assert_int_eq(lading_ipc_open(&other, &p), LADING_ERR_UNSUPPORTED);
     let_fail("MemSetAccess", with);

@@ -256,7 +256,7 @@ static void of_two_tickets(const line *l) {
   if (may) {
     if (v.d->fake) ck_assert_int_eq(places(), 1);
     lading_ipc stranger = token[1], longer = token[1];
-    stranger.bytes[NONCE] ^= 1, longer.bytes[BYTES] ^= 1; /* of another process that had its number; of other memory */
+    forge(&stranger, NONCE, stranger.bytes[NONCE] ^ 1), forge(&longer, BYTES, longer.bytes[BYTES] ^ 1); /* of another process that had its number; of other memory */
     ck_assert_int_eq(lading_ipc_open(&stranger, (void **)&q), LADING_ERR_DEVICE);
     ck_assert_int_eq(lading_ipc_open(&longer, (void **)&q), LADING_ERR_FORMAT);
     OK(lading_ipc_close(q));
@@ -410,7 +410,7 @@ static void stranger(const line *l) {
   void *p = NULL;
   hear(l, &token, sizeof token);
   lading_ipc other = token, longer = token, older = token;
-  other.bytes[SPACE] ^= 1, longer.bytes[BYTES] ^= 1;
+  forge(&other, SPACE, other.bytes[SPACE] ^ 1), forge(&longer, BYTES, longer.bytes[BYTES] ^ 1);
   memcpy(older.bytes, "LDID", 4); /* of a build whose ledger says nothing of pools */
   ck_assert_int_eq(lading_ipc_open(&older, &p), LADING_ERR_FORMAT);
   const bool may = may_fetch();
@@ -509,7 +509,7 @@ static void of_an_old_runtime(const line *l) {
   void *p = NULL;
   hear(l, &token, sizeof token);
   ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_UNSUPPORTED);
-  token.bytes[ROUTE] = ROUTE_POOL - 1;
+  forge(&token, ROUTE, ROUTE_POOL - 1);
   ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_UNSUPPORTED);
   if (v.d->fake) ck_assert_int_eq(imports(), 0);
   wait_for_other(l);
@@ -526,7 +526,7 @@ START_TEST(an_old_runtime) {
   area plain = area_new(&v, LADING_MEM_DEVICE, 64);
   ck_assert_int_eq(lading_ipc_export(at, &token), LADING_ERR_UNSUPPORTED);
   token = exported(plain.at);
-  token.bytes[ROUTE] = ROUTE_POOL; /* as one of a newer process */
+  forge(&token, ROUTE, ROUTE_POOL); /* as one of a newer process */
   tell(&l, &token, sizeof token);
   wait_for_other(&l);
   memory_free(at);

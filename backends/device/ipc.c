@@ -1,15 +1,26 @@
 /* Memory of other processes. A token is a handle of a whole allocation, one of several routes, and the offset in it; what is open is found by who
  * allocated it, where, which of the allocations at that place it was, its handle, and the context that it was opened in. */
+#define XXH_INLINE_ALL
 #include "ipc.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
-enum { OPEN_MAX = 256, MAGIC = 0x3249444c }; /* mappings kept that nobody uses; another number whenever tokens, or the ledger, mean something else */
+enum { OPEN_MAX = 256, MAGIC = 0x3349444c }; /* mappings kept that nobody uses; another number whenever tokens, or the ledger, mean something else */
 
 typedef struct owner { uint64_t pid, space, base, buffer; } owner;
-typedef struct token { uint32_t magic; uint16_t device; char vendor; uint8_t route; owner from; uint64_t offset, bytes; ldg_ipc_handle handle; } token;
-_Static_assert(sizeof(token) <= sizeof(lading_ipc), "a token fits");
+typedef struct token { uint32_t magic; uint16_t device; char vendor; uint8_t route; owner from; uint64_t offset, bytes; ldg_ipc_handle handle; uint64_t seal; } token;
+_Static_assert(sizeof(token) == sizeof(lading_ipc), "a token fits, and no byte of it is left unsealed");
+
+static uint64_t seal_of(const token *t) { return XXH3_64bits(t, offsetof(token, seal)); }
+
+void ldg_ipc_seal(lading_ipc *token_bytes) {
+  token t;
+  memcpy(&t, token_bytes, sizeof t);
+  t.seal = seal_of(&t);
+  memcpy(token_bytes, &t, sizeof t);
+}
 
 /* Opened once, in the context that was current then, however many use it. The process's own memory is not mapped a second time. What of a pool
  * nobody uses any more is not kept. */
@@ -126,7 +137,7 @@ int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out
   e = leave(v, &in, fill(v, at, &f, &t));
   if (e) return e;
   t.device = (uint16_t)f.device;
-  memset(out, 0, sizeof *out);
+  t.seal = seal_of(&t);
   memcpy(out, &t, sizeof t);
   return LADING_OK;
 }
@@ -289,7 +300,7 @@ int ldg_device_ipc_open(const ldg_device *dev, const lading_ipc *from, void **ou
   token t;
   if (!ldg_device_driver(v)) return LADING_ERR_DEVICE;
   memcpy(&t, from, sizeof t);
-  if (t.magic != MAGIC || t.vendor != v->name[0] || t.route >= LDG_IPC_ROUTES) return LADING_ERR_FORMAT;
+  if (t.magic != MAGIC || t.vendor != v->name[0] || t.route >= LDG_IPC_ROUTES || t.seal != seal_of(&t)) return LADING_ERR_FORMAT;
   visit in;
   int e = ldg_device_error(enter(v, (int)t.device < v->devices ? (int)t.device : 0, &in)); /* its owner may see others */
   if (e) return e;

@@ -197,7 +197,8 @@ FAKE(cuMemFree_v2, hipFree, CURRENT, (void *p), (p)) {
 
 FAKE(cuMemAllocAsync, hipMallocAsync, CURRENT, (void **out, size_t n, void *stream), (out, n, stream)) {
   int err = E_OK;
-  return fake_stream_here(stream, &err) ? fake_device_new(out, (int64_t)n, NULL) : err;
+  if (fake_stream_here(stream, &err)) err = fake_capture_forbids("an allocation", NULL);
+  return err ? err : fake_device_new(out, (int64_t)n, NULL);
 }
 
 FAKE(cuMemFreeAsync, hipFreeAsync, CURRENT, (void *p, void *stream), (p, stream)) {
@@ -216,7 +217,10 @@ FAKE(cuMemHostAlloc, hipHostMalloc, CURRENT, (void **out, size_t n, unsigned fla
   return err ? err : host_new(out, (int64_t)n, MEMORY_PINNED);
 }
 
-FAKE(cuMemFreeHost, hipHostFree, CURRENT, (void *p), (p)) { return free_now(p, true, "cuMemFreeHost"); }
+FAKE(cuMemFreeHost, hipHostFree, CURRENT, (void *p), (p)) {
+  const int err = fake_capture_forbids("a free", NULL);
+  return err ? err : free_now(p, true, "cuMemFreeHost");
+}
 
 FAKE(cuMemAllocManaged, hipMallocManaged, CURRENT, (void **out, size_t n, unsigned flags), (out, n, flags)) {
   return flags != 1 && flags != 2 ? E_VALUE : host_new(out, (int64_t)n, MEMORY_MANAGED);
