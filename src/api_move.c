@@ -1,4 +1,4 @@
-/* pack, unpack, copy. A whole item of a committed type is a pointer chase and a call; the rest is checked first. */
+/* pack, unpack, copy. Whole items of a committed type are a pointer chase and a call; the rest is checked first. */
 #include "api.h"
 
 #include "plan_joint.h"
@@ -21,11 +21,10 @@ LDG_INLINE int run(const ldg_job *j, int dir, const char *at, const void *packed
   return dir == LDG_PACK ? j->run(j, at, (char *)(uintptr_t)packed, 0, n) : j->run(j, packed, (char *)(uintptr_t)at, 0, n);
 }
 
-/* All but one item. Segments of a few KiB: every function that is entered and left takes a line of stack from them in the first-level
+/* All but whole items. Segments of a few KiB: every function that is entered and left takes a line of stack from them in the first-level
  * cache. So this one ends with a call, rather than after one, and is there for each direction. */
 LDG_INLINE int move_more(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
-  if (p && packed && ldg_plan_is_many(p, count, dir, lo, hi)) return run(&p->many.job[dir], dir, ldg_at(mem, p->at), packed, count * p->per);
   if (!p || !packed || count < 0 || count > p->easy[LDG_PACK]) return move_first(t, count, dir, mem, packed, lo, hi);
   if (lo < 0 || lo > hi || hi > count * p->size) return LADING_ERR_RANGE;
   return ldg_exec(p, count, dir, mem, packed, lo, hi);
@@ -37,10 +36,12 @@ static __attribute__((noinline)) int unpack_more(const lading_type *t, int64_t c
   return move_more(t, count, LDG_UNPACK, mem, packed, lo, hi);
 }
 
-/* One item: nothing to multiply, no register to save, and one jump, which is not taken. What an empty item has runs for nothing. */
+/* Whole items, few enough: no register to save, and for one nothing to multiply, and no jump that is taken. What an empty item has runs for nothing. */
 LDG_INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi) {
   const ldg_plan *p = plan_made(t);
-  if (__builtin_expect(p && packed && ldg_plan_is_one(p, count, lo, hi), 1)) return run(&p->one.job[dir], dir, ldg_at(mem, p->at), packed, p->one.n);
+  int64_t n = 0;
+  const ldg_job *j = packed ? ldg_plan_whole(p, count, dir, lo, hi, &n) : NULL;
+  if (__builtin_expect(j != NULL, 1)) return run(j, dir, ldg_at(mem, p->at), packed, n);
   return dir == LDG_PACK ? pack_more(t, count, mem, packed, lo, hi) : unpack_more(t, count, mem, packed, lo, hi);
 }
 

@@ -120,7 +120,7 @@ static __attribute__((noinline)) int unpack_more(const lading_type *t, int64_t c
 /* One item of one run, or of a few bytes in one loop, of one kind of element: whoever returns this goes there, and does not come back. */
 LDG_INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
   const ldg_plan *p = t ? ldg_api_plan_made(t) : NULL;
-  if (!p || !packed || !ldg_plan_is_one(p, count, lo, hi) || !valid_op(op) || !t->sig.node || t->sig.node->kind < 0) goto more;
+  if (!p || !packed || count != 1 || !ldg_plan_is_one(p, lo, hi) || !valid_op(op) || !t->sig.node || t->sig.node->kind < 0) goto more;
   const ldg_op *k = ldg_plan_op(op, (lading_elem)t->sig.node->kind);
   const ldg_nest *n = &p->one.job[dir].nest;
   if (!k || atomic_load_explicit(&p->op_way[LDG_OP_ONE][dir][t->sig.node->kind], memory_order_relaxed) != LDG_OP_BLOCKS || n->nd != 1 || n->psum || !n->block) goto more;

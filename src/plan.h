@@ -67,16 +67,14 @@ static inline int64_t ldg_plan_find(const ldg_step *s, int64_t at, int64_t *rest
   return *rest = at - psum[i], i;
 }
 
-/* A whole message, of one item, and of some where there is no more to think about. */
-static inline bool ldg_plan_is_one(const ldg_plan *p, int64_t count, int64_t lo, int64_t hi) { return ((count ^ 1) | lo | (hi ^ p->size)) == 0; }
-static inline bool ldg_plan_is_many(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi) {
-  return count > 1 && count <= p->easy[dir] && ((hi ^ count * p->size) | lo) == 0 && hi != 0;
-}
-/* What runs it, *n iterations of it; NULL where there is more to think about, or no plan. */
+/* A whole message of one item. */
+static inline bool ldg_plan_is_one(const ldg_plan *p, int64_t lo, int64_t hi) { return ((hi ^ p->size) | lo) == 0; }
+/* What runs a whole message of one item, or of some where there is no more to think about, *n iterations of it; NULL of other ranges, or where there is no plan. */
 static inline const ldg_job *ldg_plan_whole(const ldg_plan *p, int64_t count, int dir, int64_t lo, int64_t hi, int64_t *n) {
   if (!p) return NULL;
-  if (ldg_plan_is_one(p, count, lo, hi)) return *n = p->one.n, &p->one.job[dir];
-  return ldg_plan_is_many(p, count, dir, lo, hi) ? *n = count * p->per, &p->many.job[dir] : NULL;
+  if (__builtin_expect(count == 1, 1)) return ldg_plan_is_one(p, lo, hi) ? *n = p->one.n, &p->one.job[dir] : NULL;
+  const bool easy = count > 1 && count <= p->easy[dir] && hi != 0 && ((hi ^ count * p->size) | lo) == 0;
+  return easy ? *n = count * p->per, &p->many.job[dir] : NULL;
 }
 enum { LDG_PLAN_FEW = 1024 }; /* bytes of a message that goes through a tile on the stack, by the jobs that there are */
 

@@ -35,6 +35,11 @@ static void move_plainly(const ldg_nest *n, int k, const char *s, char *d, int64
     if (k) move_plainly(n, k - 1, s + i * n->dim[k].src, d + i * n->dim[k].dst, n->dim[k - 1].n);
     else move_entry(n, i, s, d);
 }
+/* Of a list, entries from i0 on; else s and d are where iteration i0 is. */
+static void move_some(const ldg_nest *n, int64_t i0, const char *s, char *d, int64_t some) {
+  for (int64_t i = i0; n->nd == 1 && i < i0 + some; i++) move_entry(n, i, s, d);
+  if (n->nd > 1) move_plainly(n, n->nd - 1, s, d, some);
+}
 
 /* Strides of all loops but the first one, each of which leaves room for what is inside of it; backwards as often. */
 static void set_outer(ldg_nest *n, int side, int64_t span, rng *r) {
@@ -79,26 +84,27 @@ static void check_run(const ldg_nest *n, const arena *a, rng *r) {
   fields()->prepare(&j);
   for (int turn = 0; turn < 3; turn++) {
     const int64_t i0 = turn ? rng_in(r, 0, outer->n - 1) : 0, some = turn ? rng_in(r, 0, outer->n - i0) : outer->n;
-    const int64_t s = ROOM / 2 + rng_in(r, 0, 64) + i0 * outer->src, d = ROOM / 2 + rng_in(r, 0, 64) + i0 * outer->dst;
+    const bool listed = n->nd == 1;
+    const int64_t s = ROOM / 2 + rng_in(r, 0, 64) + (listed ? 0 : i0 * outer->src), d = ROOM / 2 + rng_in(r, 0, 64) + (listed ? 0 : i0 * outer->dst);
     memset(a->to, 7, ROOM), memset(a->expected, 7, ROOM);
-    move_plainly(n, n->nd - 1, a->from + s, a->expected + d, some);
+    move_some(n, i0, a->from + s, a->expected + d, some);
     ck_assert_int_eq(j.run(&j, a->from + s, a->to + d, i0, some), LADING_OK);
     ck_assert_msg(!memcmp(a->to, a->expected, ROOM), "%d of %d bytes, %d dims, %s", (int)n->dim[0].n, (int)n->block, n->nd, n->at ? n->psum ? "lengths" : "listed" : "strided");
   }
 }
 
-/* Rows of a few blocks, packed, unpacked, and from one strided side to another; lists of either side, with lengths and without, of one kernel and of some. Exactly the bytes of the fields. */
+/* Rows of a few blocks, packed, unpacked, and from one strided side to another; lists of either side, with lengths and without, of one kernel and of some; one list with lengths, and parts of it. Exactly the bytes of the fields. */
 START_TEST(what_is_moved) {
   rng r = rng_of(45);
   const arena a = { malloc(ROOM), malloc(ROOM), malloc(ROOM) };
-  int able[3] = { 0 };
+  int able[3] = { 0 }, alone = 0;
   use(0);
   for (int64_t k = 0; k < ROOM; k++) a.from[k] = (char)rng_in(&r, 0, 255);
   for (int i = 0; i < 1500; i++) {
     const int kind = i % 3; /* strided, listed, with lengths */
     list l = { { 0 }, { 0 } };
-    ldg_nest n = { .block = kind == 2 ? 1 : rng_in(&r, 1, kind ? 20 : 16), .nd = (int)rng_in(&r, 2, 3), .once = true, .list = i % 2 ? LDG_LIST_SRC : LDG_LIST_DST };
-    for (int k = 0; k < n.nd; k++) n.dim[k] = (ldg_dim){ k ? rng_in(&r, 1, n.nd == 2 ? 60 : 9) : kind ? rng_in(&r, 1, ENTRIES) : rng_in(&r, 1, 6), 0, 0 };
+    ldg_nest n = { .block = kind == 2 ? 1 : rng_in(&r, 1, kind ? 20 : 16), .nd = (int)rng_in(&r, kind == 2 && i % 4 < 2 ? 1 : 2, 3), .once = true, .list = i % 2 ? LDG_LIST_SRC : LDG_LIST_DST };
+    for (int k = 0; k < n.nd; k++) n.dim[k] = (ldg_dim){ k ? rng_in(&r, 1, n.nd == 2 ? 60 : 9) : kind ? rng_in(&r, 1, n.nd == 1 ? 4 : ENTRIES) : rng_in(&r, 1, 6), 0, 0 };
     if (!kind) set_outer(&n, 0, set_inner(&n, 0, i % 9 < 3, &r), &r), set_outer(&n, 1, set_inner(&n, 1, i % 9 > 5, &r), &r);
     else {
       const int64_t span = set_list(&n, &l, kind == 2, rng_in(&r, 1, 150), i % 5 == 0, &r);
@@ -107,11 +113,12 @@ START_TEST(what_is_moved) {
       set_outer(&n, side, span, &r), set_outer(&n, other, kind == 2 ? l.psum[n.dim[0].n] : n.dim[0].n * n.block, &r);
     }
     if (fields()->why_not(&n)) continue;
-    able[kind]++, check_run(&n, &a, &r);
+    able[kind]++, alone += n.nd == 1, check_run(&n, &a, &r);
   }
   ck_assert_int_gt(able[0], 300);
   ck_assert_int_gt(able[1], 250);
   ck_assert_int_gt(able[2], 80);
+  ck_assert_int_gt(alone, 20);
   free(a.from), free(a.to), free(a.expected);
   ldg_model_use(NULL);
 }
@@ -216,6 +223,12 @@ START_TEST(which_items) {
   ck_assert_ptr_null(fields()->why_not(&window));
   window = ldg_nest_swapped(window), window.dim[1].src = 4096;
   ck_assert_ptr_null(fields()->why_not(&window));
+  window.dim[1].src = (int64_t)1 << 30; /* a kernel knows 32 bits of that */
+  ck_assert_ptr_nonnull(fields()->why_not(&window));
+  window.nd = 1; /* one item */
+  ck_assert_ptr_null(fields()->why_not(&window));
+  window.psum = NULL, window.block = 8;
+  ck_assert_ptr_nonnull(fields()->why_not(&window));
   ldg_model_use(NULL);
 }
 END_TEST

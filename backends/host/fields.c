@@ -8,11 +8,12 @@
 #include "cost.h"
 #include "loops.h"
 #include "paced.h"
+#include "trial.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = GROUPS_MOST * LDG_FIELD_WORDS, FAR = 1 << 30 /* bytes between an item and its fields */, TILE = 16 << 10 /* bytes, on both sides */ };
+enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = GROUPS_MOST * LDG_FIELD_WORDS, FAR = 1 << 29 /* bytes between an item and its fields, or the next one */, TILE = 16 << 10 /* bytes, on both sides */, ITEMS_FEW = 16 /* are done before a second call pays */ };
 
 /* ---- words ---- */
 
@@ -89,13 +90,16 @@ static bool meet(const ldg_nest *n, const cut *c) {
   return (d.src && ldg_paced_sets(d.src) <= FEW_SETS) || (d.dst && ldg_paced_sets(d.dst) <= FEW_SETS * lines);
 }
 
+#define WORDS_WHY_NOT "nothing in it, more than 18 words of 16 bytes, a field of more than 64, or one that is far"
 const char *ldg_fields_why_not(const ldg_nest *n) {
   cut c;
-  if (n->nd < 2) return "no loop around fields";
+  if (n->nd < 2 && !n->psum) return "no loop around fields, and not one item of several lengths";
   if (n->at2) return "both sides are listed";
   if (n->ordered) return "destination bytes may coincide, so stream order must be kept";
+  if (n->nd < 2) return cut_item(n, &c) && c.n <= LDG_FIELD_WORDS ? NULL : "one item of more than 6 words of 16 bytes, or of fields that are long, or far";
+  if (!is_near(n->dim[1].src) || !is_near(n->dim[1].dst)) return "items are more than 512 MiB apart";
   if (!n->at && (n->dim[0].n > LDG_FIELD_WORDS || n->block > WORD_MOST)) return "more than 6 blocks, or of more than 16 bytes";
-  if (!cut_item(n, &c)) return "nothing in it, more than 18 words of 16 bytes, a field of more than 64, or one that is far";
+  if (!cut_item(n, &c)) return WORDS_WHY_NOT;
   if (!n->at && c.n > LDG_FIELD_WORDS) return "blocks of more than 6 words";
   return meet(n, &c) ? "its lines meet in few sets of the cache, and this machine minds" : NULL;
 }
@@ -109,7 +113,8 @@ double ldg_fields_cost(const ldg_nest *n) {
   cut_item(n, &c);
   for (int k = 2; k < n->nd; k++) planes *= (double)n->dim[k].n;
   const int side = writes_gaps(n) ? LDG_MODEL_WRITE : LDG_MODEL_READ;
-  const double items = planes * (double)n->dim[1].n, apart = fabs((double)(side == LDG_MODEL_WRITE ? n->dim[1].dst : n->dim[1].src)), touched = (double)c.touched[side];
+  const ldg_dim one = { 1, INT64_MAX, INT64_MAX }, d = n->nd > 1 ? n->dim[1] : one;
+  const double items = planes * (double)d.n, apart = fabs((double)(side == LDG_MODEL_WRITE ? d.dst : d.src)), touched = (double)c.touched[side];
   const double bytes = items * ((apart < touched ? apart : touched) + (double)c.moved), words = (double)c.n * items * ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, WORD_MOST / 2, 0);
   const double lines = bytes > ldg_model_footprint(LDG_MODEL_L1) ? ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes / 2 : (int64_t)1 << 62) : 0;
   return (1 + planes * groups_of(&c)) * ldg_model_ns(LDG_MODEL_CALL) + (words > lines ? words : lines);
@@ -117,13 +122,15 @@ double ldg_fields_cost(const ldg_nest *n) {
 
 /* ---- kernels ---- */
 
-typedef struct group { ldg_field_run *run; int32_t at[2 * LDG_FIELD_WORDS]; } group;
-typedef struct fields { group first; int64_t tile; int more; group other[GROUPS_MOST - 1]; } fields;
-_Static_assert(sizeof(group) <= LDG_ASKED_AT && sizeof(fields) <= sizeof ((ldg_job *)NULL)->own, "what fields go by fits into a job");
+typedef struct group { ldg_field_group go; ldg_run *run; } group;
+/* All words by one kernel, where there is one, and by groups. Kernels that ask, and trials, have their part of job->own for themselves where blocks are not listed: then there are no groups. */
+typedef struct fields { ldg_field_group all; ldg_asked asked; ldg_run *run; int64_t tile; int groups; group group[GROUPS_MOST]; } fields;
+_Static_assert(sizeof(ldg_field_group) <= LDG_ASKED_AT && offsetof(fields, run) >= LDG_ASKED_AT + sizeof(ldg_asked), "kernels that ask find theirs between");
+_Static_assert(offsetof(fields, tile) <= LDG_TRIAL_OWN && sizeof(fields) <= sizeof ((ldg_job *)NULL)->own, "what fields go by fits into a job");
 static const fields *fields_of(const ldg_job *j) { return (const fields *)(const void *)j->own; }
 
 static int by_words(const void *a, const void *b) { return memcmp(((const ldg_field_kernel *)a)->word, ((const ldg_field_kernel *)b)->word, LDG_FIELD_WORDS); }
-static ldg_field_run *kernel_of(const word *w, int n) {
+static ldg_run *kernel_of(const word *w, int n) {
   ldg_field_kernel like = { { 0 }, NULL };
   for (int i = 0; i < n; i++) like.word[i] = (unsigned char)w[i].len;
   return ((const ldg_field_kernel *)bsearch(&like, ldg_field_kernels, ldg_field_kernel_count, sizeof like, by_words))->run;
@@ -135,48 +142,85 @@ static void sort_words(word *w, int n) {
       w[k] = w[k - 1], w[k - 1] = swap;
     }
 }
-static void fill(group *g, const word *w, int n) {
-  *g = (group){ kernel_of(w, n), { 0 } };
-  for (int i = 0; i < n; i++) g->at[2 * i] = w[i].src, g->at[2 * i + 1] = w[i].dst;
+static void fill(group *g, ldg_dim items, const word *w, int n) {
+  *g = (group){ { (int32_t)items.src, (int32_t)items.dst, { w[0].src, w[0].dst } }, kernel_of(w, n) };
+  for (int i = 1; i < n; i++) g->go.at[2 * i] = w[i].src - w[0].src, g->go.at[2 * i + 1] = w[i].dst - w[0].dst;
 }
 
-static int run_group(const group *g, const ldg_dim *d, const char *src, char *dst, int64_t n) { return g->run(src, dst, n, d->src, d->dst, g->at); }
-static int run_items(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  (void)i0;
-  return run_group(&fields_of(j)->first, &j->nest.dim[1], src, dst, n);
+/* By the job whose first group it would be; of that the kernel sees nothing else. */
+LDG_INLINE int run_group(const group *g, const char *src, char *dst, int64_t n) {
+  return g->run((const ldg_job *)(const void *)((const char *)&g->go - offsetof(ldg_job, own)), src, dst, 0, n);
 }
 static int run_tiles(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const fields *f = fields_of(j);
   const ldg_dim *d = &j->nest.dim[1];
   for (int64_t some; n > 0; n -= some, src += some * d->src, dst += some * d->dst) {
     some = ldg_min(n, f->tile);
-    run_group(&f->first, d, src, dst, some);
-    for (int k = 0; k < f->more; k++) run_group(&f->other[k], d, src, dst, some);
+    for (int k = 0; k < f->groups; k++) run_group(&f->group[k], src, dst, some);
   }
   (void)i0;
   return LADING_OK;
 }
+static int run_either(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  return (n < ITEMS_FEW ? fields_of(j)->run : run_tiles)(j, src, dst, i0, n);
+}
+static ldg_run *run_of(const ldg_job *j) {
+  const fields *f = fields_of(j);
+  return !j->nest.at || f->groups == 1 ? f->run : f->run ? run_either : run_tiles;
+}
 static int run_loops(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  ldg_loops(j, j->nest.at ? run_tiles : run_items, 1, j->nest.nd - 1, src, dst, n);
+  ldg_loops(j, run_of(j), 1, j->nest.nd - 1, src, dst, n);
   (void)i0;
   return LADING_OK;
 }
 
 /* Stores that go on in one line are faster than those that change lines (four fields in two lines and more, unpacked: 1.13 times in the mean), so words that are written with gaps keep their order where there are kernels for any. */
-static void order_words(const ldg_nest *n, word *w, int words) {
+static int words_of_group(const ldg_nest *n, const cut *c) {
+  return writes_gaps(n) && c->n <= GROUPS_MOST * LDG_FIELD_ORDERED ? LDG_FIELD_ORDERED : LDG_FIELD_WORDS;
+}
+static void fill_some(group *g, const ldg_nest *n, const word *from, int words) {
+  const ldg_dim items = n->nd > 1 ? n->dim[1] : (ldg_dim){ 1, 0, 0 };
+  word w[LDG_FIELD_WORDS];
+  memcpy(w, from, (size_t)words * sizeof *w);
   if (!writes_gaps(n) || words > LDG_FIELD_ORDERED) sort_words(w, words);
+  fill(g, items, w, words);
 }
 /* As many words in each group, or one more in some. */
-void ldg_fields_prepare(ldg_job *j) {
-  fields *f = (fields *)(void *)j->own;
-  cut c;
-  cut_item(&j->nest, &c);
-  const int groups = groups_of(&c), nd = j->nest.nd;
+static int fill_groups(group *g, const ldg_nest *n, const cut *c) {
+  const int groups = (c->n + words_of_group(n, c) - 1) / words_of_group(n, c);
   for (int k = 0; k < groups; k++) {
-    const int from = k * c.n / groups, words = (k + 1) * c.n / groups - from;
-    order_words(&j->nest, c.w + from, words);
-    fill(k ? &f->other[k - 1] : &f->first, c.w + from, words);
+    const int from = k * c->n / groups;
+    fill_some(&g[k], n, c->w + from, (k + 1) * c->n / groups - from);
   }
-  j->run = nd > 2 ? run_loops : groups > 1 ? run_tiles : run_items;
-  if (j->nest.at) f->tile = ldg_max(TILE / (c.touched[LDG_MODEL_READ] + c.touched[LDG_MODEL_WRITE]), 8), f->more = groups - 1;
+  return groups;
+}
+
+void ldg_fields_prepare(ldg_job *j) {
+  const ldg_nest *n = &j->nest;
+  fields *f = (fields *)(void *)j->own;
+  group all = { { 0 }, NULL };
+  cut c;
+  cut_item(n, &c);
+  if (c.n <= LDG_FIELD_WORDS) fill_some(&all, n, c.w, c.n);
+  f->all = all.go, f->run = all.run;
+  if (n->at) f->groups = fill_groups(f->group, n, &c), f->tile = ldg_max(TILE / (c.touched[LDG_MODEL_READ] + c.touched[LDG_MODEL_WRITE]), 8);
+  j->run = n->nd > 2 ? run_loops : run_of(j);
+}
+
+/* ---- one item ---- */
+
+/* What parts of it go by comes first, as they look for it there. */
+typedef struct item { ldg_long long_; ldg_run *part; group group; } item;
+_Static_assert(sizeof(item) <= sizeof ((ldg_job *)NULL)->own, "what an item goes by fits into a job");
+
+static int run_item(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  const item *t = (const item *)(const void *)j->own;
+  return n == j->nest.dim[0].n ? run_group(&t->group, src, dst, 1) : t->part(j, src, dst, i0, n);
+}
+void ldg_fields_prepare_item(ldg_job *j, const ldg_job *part) {
+  item *t = (item *)(void *)j->own;
+  cut c;
+  memcpy(&t->long_, part->own, sizeof t->long_), t->part = part->run;
+  cut_item(&j->nest, &c), fill_some(&t->group, &j->nest, c.w, c.n);
+  j->run = run_item;
 }

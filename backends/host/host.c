@@ -324,10 +324,6 @@ static void try_blocks(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row)) 
 }
 static void block_plainly(ldg_job *j) { prepare_blocks(j, block_kernel); }
 static void block_prepare(ldg_job *j) { try_blocks(j, block_kernel); }
-static void fields_prepare(ldg_job *j) {
-  ldg_fields_prepare(j);
-  if (!j->nest.at && !j->nest.once) try_others(j);
-}
 static const char *only_listed(const ldg_nest *n) {
   if (!n->at) return "the blocks are not listed";
   if (n->nd > 1) return "loops around a list";
@@ -390,6 +386,13 @@ static void varlist_prepare(ldg_job *j) {
   const int64_t longest = ((const ldg_long *)(const void *)j->own)->each;
   const bool may_gain = late_asks(&j->nest, longest) || (longest > LDG_VAR_SHORT && varlist_is_much(&j->nest));
   ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest), LDG_TRIAL_LEAST);
+}
+
+static void fields_prepare(ldg_job *j) {
+  ldg_job part = *j;
+  if (j->nest.nd == 1) varlist_plainly(&part), ldg_fields_prepare_item(j, &part);
+  else ldg_fields_prepare(j);
+  if (!j->nest.at && !j->nest.once) try_others(j);
 }
 
 /* Of kernels that move block by block. */

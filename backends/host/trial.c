@@ -21,10 +21,17 @@ static __attribute__((noinline)) int run_timed(const ldg_job *j, ways *a, const 
   return LADING_OK;
 }
 
-static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  ways *a = ways_of(j);
-  if (ldg_trial_may(&a->trial, n) && ldg_trial_is_due(&a->trial, n)) return run_timed(j, a, src, dst, i0, n);
+LDG_INLINE int run_best(const ldg_job *j, const ways *a, const char *src, char *dst, int64_t i0, int64_t n) {
   return a->run[ldg_trial_best(&a->trial, n)](j, src, dst, i0, n);
+}
+static __attribute__((noinline)) int run_many(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  ways *a = ways_of(j);
+  return ldg_trial_is_due(&a->trial, n) ? run_timed(j, a, src, dst, i0, n) : run_best(j, a, src, dst, i0, n);
+}
+/* Small calls, of which nothing is to be found out, save no register. */
+static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  const ways *a = ways_of(j);
+  return ldg_trial_may(&a->trial, n) ? run_many(j, src, dst, i0, n) : run_best(j, a, src, dst, i0, n);
 }
 
 int64_t ldg_trial_lines(const ldg_nest *n) {
