@@ -87,7 +87,7 @@ static void memcpy_prepare(ldg_job *j) {
   const int64_t written = ldg_model_count(LDG_MODEL_WRITTEN), libc = ldg_model_count(LDG_MODEL_LIBC), from_cache = ldg_model_count(LDG_MODEL_LIBC_ROWS);
   ldg_one_run *r = (ldg_one_run *)(void *)j->own;
   *r = (ldg_one_run){ .libc = libc, .stream = ldg_model_count(LDG_MODEL_STREAM), .tried = INT64_MAX, .asks = INT64_MAX, .ahead = 64 * written };
-  r->aligned = to_aligned() ? ALIGNED : ALIGNED_LATER, r->back = to_aligned() ? 0 : libc; /* where it was measured */
+  r->back = to_aligned() ? 0 : libc; /* where it was measured */
   if (j->nest.part) r->libc = ldg_min(libc, ldg_max(from_cache, PIECE_LIBC));
   if (written || loads_16()) r->asks = (int64_t)ldg_model_footprint(LDG_MODEL_L1);
   const int64_t tried = ldg_max(from_cache, LDG_TRIAL_LEAST);
@@ -96,6 +96,7 @@ static void memcpy_prepare(ldg_job *j) {
     ldg_trial_prepare(j, (ldg_run *const[]){ ldg_host_kernels()->dense_loop, by_libc }, 2, 0, 1, LDG_TRIAL_LEAST);
     r->trial = j->run;
   }
+  r->plain = ldg_min(ldg_min(to_aligned() ? ALIGNED : ALIGNED_LATER, r->asks), ldg_min(ldg_min(r->libc, r->stream), r->tried));
   j->run = ldg_host_kernels()->dense;
 }
 

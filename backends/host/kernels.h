@@ -286,8 +286,8 @@ typedef struct ldg_long_ways { ldg_long long_; ldg_run *other[LDG_LONG_OTHERS]; 
 #define LDG_AHEAD(job) (((const ldg_long *)(const void *)(job)->own)->ahead)
 
 /* What one run goes by, in job->own. Bytes from which on the C library is better, stores go past the caches, `trial` finds out whether the C library is better,
- * lines are asked for so many bytes before they are written or, if that is 0, loads are of 16 bytes, and stores go to aligned places, up to `back` bytes also from the end on. Iterations of `trial` are bytes. */
-typedef struct ldg_one_run { int64_t libc, stream, tried, asks, ahead, aligned, back; ldg_run *trial; } ldg_one_run;
+ * lines are asked for so many bytes before they are written or, if that is 0, loads are of 16 bytes; the others are stored to aligned places, up to `back` bytes also from the end on. Fewer than `plain`: nothing of that. Iterations of `trial` are bytes. */
+typedef struct ldg_one_run { int64_t libc, stream, tried, asks, ahead, back, plain; ldg_run *trial; } ldg_one_run;
 #define LDG_ONE_RUN(job) ((const ldg_one_run *)(const void *)(job)->own)
 
 /* What kernels that ask for lines ahead go by, in job->own behind what others go by: how many bytes, or entries, ahead; whether on the side that is written; whether blocks are
