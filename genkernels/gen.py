@@ -78,9 +78,10 @@ def source(isa):
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     by_16 = ", ".join(f"ldg_k_{params['NAME']}_by_16_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     window = f"ldg_k_window_{isa}, {WINDOWS[isa]}" if isa in WINDOWS else "NULL, 0"
-    once = next((f"ldg_k_{params['NAME']}_once_{isa}" for params in SHUFFLES.get(isa, []) if params["LANE"] == 1), "NULL")
+    singly = [params["NAME"] for params in SHUFFLES.get(isa, []) if params["LANE"] == 1]
+    once = ", ".join(f"{{ ldg_k_{name}_once{wide}_{isa}, ldg_k_{name}_once{wide}_asking_{isa} }}" for name in singly for wide in ("", "_wide")) or "{ NULL }"
     varlists = ", ".join(f"ldg_k_var_{suffix}_{isa}" for suffix in ("src", "dst", "both", "src_late", "dst_late"))
-    return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {{ {by_16} }}, {once},\n  {window}, LDG_SHORT, LDG_REGISTER\n}};\n"
+    return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {{ {by_16} }}, {{ {once} }},\n  {window}, LDG_SHORT, LDG_REGISTER\n}};\n"
 
 
 def op_bodies(isa):

@@ -457,13 +457,16 @@ static double shuffle_cost(const ldg_nest *n) {
 }
 _Static_assert(sizeof(ldg_shuffle) <= sizeof ((ldg_job *)NULL)->own, "what a shuffle goes by fits into a job");
 /* Half the register takes less of the few cycles that a small call has. */
-static bool is_once(const ldg_nest *n, const ldg_shuffle *w) {
-  return n->at && w->inside == n->nd && shuffle_lanes() == LDG_LANES_OF_1 && (w->load | w->store) <= UINT32_MAX;
+static ldg_run *once_kernel(const ldg_nest *n, ldg_shuffle *w) {
+  if (!n->at || w->inside != n->nd || shuffle_lanes() != LDG_LANES_OF_1 || w->from || w->to) return NULL;
+  w->both = w->load | w->store << 32;
+  return ldg_host_kernels()->once[(w->load | w->store) > UINT32_MAX][w->ahead != 0];
 }
 static void shuffle_prepare(ldg_job *j) {
   ldg_shuffle *w = (ldg_shuffle *)(void *)j->own;
   ldg_shuffle_of(&j->nest, lane_bytes(), w);
-  j->run = is_once(&j->nest, w) ? ldg_host_kernels()->once : ldg_shuffle_is_by_16(&j->nest, lane_bytes(), w) ? ldg_host_kernels()->by_16[shuffle_lanes()] : ldg_host_kernels()->shuffle[shuffle_lanes()];
+  j->run = once_kernel(&j->nest, w);
+  if (!j->run) j->run = (ldg_shuffle_is_by_16(&j->nest, lane_bytes(), w) ? ldg_host_kernels()->by_16 : ldg_host_kernels()->shuffle)[shuffle_lanes()];
   if (!j->nest.at) return;
   ldg_job part = *j;
   (j->nest.psum ? varlist_plainly : list_plainly)(&part);

@@ -306,6 +306,7 @@ typedef struct ldg_shuffle {
   ldg_long long_;                                                 /* what `part` goes by, which looks for it first in job->own */
   unsigned char lane[64];                                         /* of every lane of the destination, its lane of the source */
   uint64_t load, store;                                           /* the lanes that are read and written */
+  uint64_t both;                                                  /* and, of 32 lanes, those that are written above those that are read */
   int64_t from, to;                                               /* where windows start, from the places of their iterations */
   int32_t times;                                                  /* iterations of the innermost loop in a window */
   int32_t inside;                                                 /* dims inside of the window; the next one is that loop */
@@ -348,7 +349,7 @@ typedef struct ldg_kernels {
   ldg_run *transpose[LDG_TRANSPOSE_ROWS][3];                      /* [any number of lines at once, by the first numbers of job->own, by the second ones] */
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and late */
   ldg_run *shuffle[LDG_LANES], *by_16[LDG_LANES];                 /* NULL: not at this level */
-  ldg_run *once;                                                  /* a list in a window of 32 bytes; with lanes of 1 byte */
+  ldg_run *once[2][2];                                            /* a list in a window of 32 bytes, of 64; [it asks for its lines]; with lanes of 1 byte */
   ldg_run *window;                                                /* NULL: not at this level */
   int window_bytes, short_bytes, register_bytes;                  /* LDG_SHORT, LDG_REGISTER */
 } ldg_kernels;
