@@ -447,8 +447,8 @@ LADING_API int lading_wait(lading_queue *queue, lading_request request);
  * that it has gone (ERR_DEVICE) only after its owner's next export of such memory. Until then a driver may open it all the same: the piece, which the
  * descriptor keeps, or the place in the pool, where other memory of the owner's may be by then.
  *
- * Bytes of a token that were changed on their way are found by a checksum (ERR_FORMAT) before a driver sees them: CUDA's was seen to corrupt the heap
- * of a process that opened changed handles. A checksum names no author, so take tokens only from those whom you trust with your process.
+ * Bytes of a token that were changed on their way are found by a checksum (ERR_FORMAT) before a driver sees them: a process that opened hundreds of changed
+ * ones was seen to end with a corrupted heap. A checksum names no author, so take tokens only from those whom you trust with your process.
  *
  * ERR_UNSUPPORTED: memory that the driver does not export, such as of pools without handles, two devices that do not reach each other, or no such permission; ERR_FORMAT: no token; ERR_ARG: not
  * open; ERR_DEVICE (also: no driver; the memory has gone, as above, or its descriptor); ERR_NOMEM, ERR_SYSTEM. */

@@ -124,8 +124,8 @@ static inline void serve(const line *l, const void *at) {
   wait_for_other(l);
 }
 
-/* Bytes that were changed on their way come to no driver; what somebody seals anew is an error, or memory that is there. No real driver is
- * asked for that: CUDA's was seen to corrupt the heap of the process. */
+/* Bytes that were changed on their way come to no driver; what somebody seals anew is an error, or memory that is there. Of a real driver that is asked
+ * only with LADING_TEST_FORGE: on an H200 the heap of such a process was seen to be corrupted, by whom is not known. */
 static inline void refuser(const line *l) {
   enum { HEAD = 8 /* bytes that say what it is */ };
   lading_ipc token;
@@ -138,7 +138,7 @@ static inline void refuser(const line *l) {
     else bad.bytes[rng_in(&r, 0, sizeof bad - 1)] ^= (unsigned char)rng_in(&r, 1, 255);
     ck_assert_int_eq(lading_ipc_open(&bad, &p), LADING_ERR_FORMAT);
     ck_assert_ptr_null(p);
-    if (!v.d->fake) continue;
+    if (!v.d->fake && !getenv("LADING_TEST_FORGE")) continue;
     ldg_ipc_seal(&bad);
     if (lading_ipc_open(&bad, &p) == LADING_OK) OK(lading_ipc_close(p));
     p = NULL;

@@ -22,9 +22,9 @@ static scene scene_new(const devices *v) {
 }
 
 static void scene_free(scene *s) {
-  s->d->stream_free(s->captured), s->d->stream_free(s->beside), s->d->event_free(s->event);
-  if (s->mem) s->d->free(s->mem);
-  if (s->page) s->d->free_pinned(s->page);
+  ck_assert_int_eq(s->d->stream_free(s->captured) | s->d->stream_free(s->beside) | s->d->event_free(s->event), 0);
+  if (s->mem) ck_assert_int_eq(s->d->free(s->mem), 0);
+  if (s->page) ck_assert_int_eq(s->d->free_pinned(s->page), 0);
 }
 
 /* ---- the calls ---- */
@@ -137,6 +137,7 @@ static answer ask(const devices *v, const fact *f, int mode) {
   ck_assert_int_eq(s.d->begin_capture(s.captured, GLOBAL), 0);
   ck_assert_int_eq(s.d->capture_mode(&mode), 0);
   const int called = f->ask(&s);
+  if (called) devices_say(v, "forgive"); /* what is asked may be refused, and nothing else */
   ck_assert_int_eq(s.d->capture_mode(&mode), 0);
   const answer a = { called, s.d->end_capture(s.captured, &graph) };
   if (graph) s.d->graph_free(graph);
@@ -159,7 +160,6 @@ START_TEST(captures) {
     differ += !same;
   }
   ck_assert_int_eq(differ, 0);
-  devices_say(&v, "forgive");
   devices_close(&v);
 }
 END_TEST
@@ -172,7 +172,7 @@ static void slowly(void *done) {
 }
 
 /* For what is under way on the device, of any stream: so that what it reads may go behind that, as well while a stream is captured. */
-static void check_free(void *devices_stream(const scene *s), bool captured) {
+static bool try_free(void *devices_stream(const scene *s), bool captured) {
   devices v = devices_open();
   scene s = scene_new(&v);
   atomic_int done = 0;
@@ -181,6 +181,7 @@ static void check_free(void *devices_stream(const scene *s), bool captured) {
   ck_assert_int_eq(s.d->call(devices_stream(&s), slowly, &done), 0);
   if (captured) ck_assert_int_eq(s.d->begin_capture(s.captured, GLOBAL), 0);
   ck_assert_int_eq(s.d->capture_mode(&mode), 0);
+  const int before = atomic_load(&done); /* held up so long: the round says nothing */
   ck_assert_int_eq(free_device(&s), 0);
   const int seen = atomic_load(&done);
   ck_assert_int_eq(s.d->capture_mode(&mode), 0);
@@ -190,6 +191,13 @@ static void check_free(void *devices_stream(const scene *s), bool captured) {
   scene_free(&s);
   devices_close(&v);
   ck_assert_int_eq(seen, 1);
+  return before == 0;
+}
+static void check_free(void *devices_stream(const scene *s), bool captured) {
+  enum { ROUNDS = 5 };
+  int round = 0;
+  while (round < ROUNDS && !try_free(devices_stream, captured)) round++;
+  ck_assert_int_lt(round, ROUNDS);
 }
 
 static void *beside(const scene *s) { return s->beside; }

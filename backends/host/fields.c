@@ -1,6 +1,6 @@
 /* Items of a few fields each, as structs have them, and rows of a few blocks. Field by field each line would be come back to for each of its fields, and a call take as long as some items; row by row to find out how
- * many blocks are left takes as long as to move them. So they are moved item by item, in words of up to 16 bytes, six of which have a kernel for their lengths; of more there are groups, which take turns over
- * tiles that the first cache holds. */
+ * many blocks are left takes as long as to move them. So they are moved item by item, in words of up to 16 bytes, six of which have a kernel for their lengths; of more, or where their order matters, there are groups, which take turns over
+ * tiles that the first cache holds. And so is one item of up to six words. */
 #include "fields.h"
 #include "kernels.h"
 
@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = GROUPS_MOST * LDG_FIELD_WORDS, FAR = 1 << 29 /* bytes between an item and its fields, or the next one */, TILE = 16 << 10 /* bytes, on both sides */, ITEMS_FEW = 16 /* are done before a second call pays */ };
+enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = GROUPS_MOST * LDG_FIELD_WORDS, FAR = 1 << 29 /* bytes between an item and its fields, or the next one: kernels know 32 bits of what is between two fields */, TILE = 16 << 10 /* bytes, on both sides */, ITEMS_FEW = 16 };
 
 /* ---- words ---- */
 
@@ -90,7 +90,6 @@ static bool meet(const ldg_nest *n, const cut *c) {
   return (d.src && ldg_paced_sets(d.src) <= FEW_SETS) || (d.dst && ldg_paced_sets(d.dst) <= FEW_SETS * lines);
 }
 
-#define WORDS_WHY_NOT "nothing in it, more than 18 words of 16 bytes, a field of more than 64, or one that is far"
 const char *ldg_fields_why_not(const ldg_nest *n) {
   cut c;
   if (n->nd < 2 && !n->psum) return "no loop around fields, and not one item of several lengths";
@@ -99,14 +98,22 @@ const char *ldg_fields_why_not(const ldg_nest *n) {
   if (n->nd < 2) return cut_item(n, &c) && c.n <= LDG_FIELD_WORDS ? NULL : "one item of more than 6 words of 16 bytes, or of fields that are long, or far";
   if (!is_near(n->dim[1].src) || !is_near(n->dim[1].dst)) return "items are more than 512 MiB apart";
   if (!n->at && (n->dim[0].n > LDG_FIELD_WORDS || n->block > WORD_MOST)) return "more than 6 blocks, or of more than 16 bytes";
-  if (!cut_item(n, &c)) return WORDS_WHY_NOT;
+  if (!cut_item(n, &c)) return "nothing in it, more than 18 words of 16 bytes, a field of more than 64, or one that is far";
   if (!n->at && c.n > LDG_FIELD_WORDS) return "blocks of more than 6 words";
   return meet(n, &c) ? "its lines meet in few sets of the cache, and this machine minds" : NULL;
 }
 
+/* Stores that go on in one line are faster than those that change lines (four fields in two lines and more, unpacked: 1.13 times in the mean), so words that are written with gaps keep their order where there are kernels for any: up to four,
+ * and up to eight by two kernels, from as many items on as make up for the second call (five words, 30 items 41 -> 39 ns, 100 items 136 -> 113, 10 items 16 either way; Zen 4). */
+static bool is_ordered(const ldg_nest *n, const cut *c) { return n->at && writes_gaps(n) && c->n <= 2 * LDG_FIELD_ORDERED; }
+
 /* Each kernel that is entered is one more call, once for each loop over items: what it saves for its caller takes as long (3 rows of 5 blocks packed 6.9 ns block by block, 8.6 so; Zen 4). Words are stored one by one; lines that the
  * first cache does not hold take as long as a memcpy that touches as many, if that is longer. Items may share lines. */
-static int groups_of(const cut *c) { return (c->n + LDG_FIELD_WORDS - 1) / LDG_FIELD_WORDS; }
+static int groups_of(const ldg_nest *n, const cut *c) {
+  if (c->n <= LDG_FIELD_WORDS && (n->nd < 2 || n->dim[1].n < ITEMS_FEW || !is_ordered(n, c))) return 1;
+  const int most = is_ordered(n, c) ? LDG_FIELD_ORDERED : LDG_FIELD_WORDS;
+  return (c->n + most - 1) / most;
+}
 double ldg_fields_cost(const ldg_nest *n) {
   cut c;
   double planes = 1;
@@ -117,7 +124,7 @@ double ldg_fields_cost(const ldg_nest *n) {
   const double items = planes * (double)d.n, apart = fabs((double)(side == LDG_MODEL_WRITE ? d.dst : d.src)), touched = (double)c.touched[side];
   const double bytes = items * ((apart < touched ? apart : touched) + (double)c.moved), words = (double)c.n * items * ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, WORD_MOST / 2, 0);
   const double lines = bytes > ldg_model_footprint(LDG_MODEL_L1) ? ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes / 2 : (int64_t)1 << 62) : 0;
-  return (1 + planes * groups_of(&c)) * ldg_model_ns(LDG_MODEL_CALL) + (words > lines ? words : lines);
+  return (1 + planes * groups_of(n, &c)) * ldg_model_ns(LDG_MODEL_CALL) + (words > lines ? words : lines);
 }
 
 /* ---- kernels ---- */
@@ -174,10 +181,6 @@ static int run_loops(const ldg_job *j, const char *src, char *dst, int64_t i0, i
   return LADING_OK;
 }
 
-/* Stores that go on in one line are faster than those that change lines (four fields in two lines and more, unpacked: 1.13 times in the mean), so words that are written with gaps keep their order where there are kernels for any. */
-static int words_of_group(const ldg_nest *n, const cut *c) {
-  return writes_gaps(n) && c->n <= GROUPS_MOST * LDG_FIELD_ORDERED ? LDG_FIELD_ORDERED : LDG_FIELD_WORDS;
-}
 static void fill_some(group *g, const ldg_nest *n, const word *from, int words) {
   const ldg_dim items = n->nd > 1 ? n->dim[1] : (ldg_dim){ 1, 0, 0 };
   word w[LDG_FIELD_WORDS];
@@ -187,7 +190,7 @@ static void fill_some(group *g, const ldg_nest *n, const word *from, int words) 
 }
 /* As many words in each group, or one more in some. */
 static int fill_groups(group *g, const ldg_nest *n, const cut *c) {
-  const int groups = (c->n + words_of_group(n, c) - 1) / words_of_group(n, c);
+  const int groups = groups_of(n, c);
   for (int k = 0; k < groups; k++) {
     const int from = k * c->n / groups;
     fill_some(&g[k], n, c->w + from, (k + 1) * c->n / groups - from);

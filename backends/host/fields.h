@@ -17,7 +17,7 @@ extern const size_t ldg_field_kernel_count;
 /* In words why not; else NULL. */
 const char *ldg_fields_why_not(const ldg_nest *n);
 double ldg_fields_cost(const ldg_nest *n);
-/* Of what is not listed job->own has room from LDG_ASKED_AT on. */
+/* Of what is not listed job->own has room for an ldg_asked at LDG_ASKED_AT, and from LDG_TRIAL_OWN on. */
 void ldg_fields_prepare(ldg_job *j);
 void ldg_fields_prepare_item(ldg_job *j, const ldg_job *part); /* without a loop: `part` is of the same nest, and runs some of its entries */
 

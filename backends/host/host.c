@@ -390,9 +390,10 @@ static void varlist_prepare(ldg_job *j) {
 }
 
 static void fields_prepare(ldg_job *j) {
-  ldg_job part = *j;
-  if (j->nest.nd == 1) varlist_plainly(&part), ldg_fields_prepare_item(j, &part);
-  else ldg_fields_prepare(j);
+  if (j->nest.nd == 1) {
+    ldg_job part = *j;
+    varlist_plainly(&part), ldg_fields_prepare_item(j, &part);
+  } else ldg_fields_prepare(j);
   if (!j->nest.at && !j->nest.once) try_others(j);
 }
 
@@ -457,10 +458,9 @@ static double shuffle_cost(const ldg_nest *n) {
 }
 _Static_assert(sizeof(ldg_shuffle) <= sizeof ((ldg_job *)NULL)->own, "what a shuffle goes by fits into a job");
 /* Half the register takes less of the few cycles that a small call has. */
-static ldg_run *once_kernel(const ldg_nest *n, ldg_shuffle *w) {
-  if (!n->at || w->inside != n->nd || shuffle_lanes() != LDG_LANES_OF_1 || w->from || w->to) return NULL;
-  w->both = w->load | w->store << 32;
-  return ldg_host_kernels()->once[(w->load | w->store) > UINT32_MAX][w->ahead != 0];
+static ldg_run *once_kernel(const ldg_nest *n, const ldg_shuffle *w) {
+  if (!n->at || w->inside != n->nd || shuffle_lanes() != LDG_LANES_OF_1) return NULL;
+  return ldg_host_kernels()->once[(w->load | w->store) > UINT32_MAX][w->ahead || w->from || w->to];
 }
 static void shuffle_prepare(ldg_job *j) {
   ldg_shuffle *w = (ldg_shuffle *)(void *)j->own;

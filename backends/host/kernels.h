@@ -349,7 +349,7 @@ typedef struct ldg_kernels {
   ldg_run *transpose[LDG_TRANSPOSE_ROWS][3];                      /* [any number of lines at once, by the first numbers of job->own, by the second ones] */
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and late */
   ldg_run *shuffle[LDG_LANES], *by_16[LDG_LANES];                 /* NULL: not at this level */
-  ldg_run *once[2][2];                                            /* a list in a window of 32 bytes, of 64; [it asks for its lines]; with lanes of 1 byte */
+  ldg_run *once[2][2];                                            /* a list in a window of 32 bytes, of 64; [it asks for its lines, and may start anywhere]; with lanes of 1 byte */
   ldg_run *window;                                                /* NULL: not at this level */
   int window_bytes, short_bytes, register_bytes;                  /* LDG_SHORT, LDG_REGISTER */
 } ldg_kernels;

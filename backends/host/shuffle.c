@@ -139,6 +139,7 @@ static void fill(ldg_shuffle *w, const body *b, const ldg_dim *d, int lane) {
   for (int64_t i = 0; i <= last; i++)
     for (int k = 0; k < b->n; k++)
       set_lanes(w, lane, (b->f[k].at[0] + i * step[0] - w->from) / lane, (b->f[k].at[1] + i * step[1] - w->to) / lane, b->f[k].len / lane);
+  w->both = w->load | w->store << 32;
   settle_lines(w, step[1]), settle_room(w, b, d);
 }
 

@@ -197,7 +197,8 @@ FAKE(cuMemFree_v2, hipFree, CURRENT, (void *p), (p)) {
 
 FAKE(cuMemAllocAsync, hipMallocAsync, CURRENT, (void **out, size_t n, void *stream), (out, n, stream)) {
   int err = E_OK;
-  if (fake_stream_here(stream, &err)) err = fake_capture_forbids("an allocation", NULL);
+  const fake_stream *s = fake_stream_here(stream, &err);
+  if (s && !s->capture) err = fake_capture_forbids("an allocation", NULL);
   return err ? err : fake_device_new(out, (int64_t)n, NULL);
 }
 

@@ -57,8 +57,8 @@ FAKE(cuMemAllocFromPoolAsync, hipMallocFromPoolAsync, CURRENT, (void **out, size
   fake_pool *p = pool_of(handle);
   int err = E_OK;
   if (!p || p->imported || p->destroyed) return E_VALUE;
-  if (fake_stream_here(stream, &err)) err = fake_capture_forbids("an allocation", NULL);
-  if (!err) err = fake_device_new(out, (int64_t)n, p);
+  if (!fake_stream_here(stream, &err)) return err;
+  err = fake_device_new(out, (int64_t)n, p);
   p->places += !err;
   return err;
 }
