@@ -71,7 +71,7 @@ static int64_t set_list(ldg_nest *n, list *l, bool lengths, int64_t gap, bool mi
     const int64_t len = l->psum[i + 1] - l->psum[i];
     if (n->list == LDG_LIST_SRC) l->at[i] = rng_in(r, 0, at - len);
     else l->at[i] = at - l->at[i] - len; /* backwards */
-    if (len == 0) l->at[i] = INT64_MIN; /* it may be anywhere */
+    if (len == 0) l->at[i] = n->nd > 1 ? INT64_MIN : 0; /* it may be anywhere, but for parts of one list: of those it is a place, from which nothing is read */
   }
   n->at = l->at, n->psum = lengths ? l->psum : NULL;
   return at;
