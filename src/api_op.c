@@ -65,8 +65,7 @@ static inline bool is_whole(const lading_type *t, int64_t count, int dir, const 
 
 /* Through a tile on the stack, by the jobs that there are. */
 static __attribute__((noinline)) bool tile_few(const whole *w, int64_t count, int dir, char *at, char *line, int64_t hi) {
-  enum { LINE = 64 };
-  char room[LDG_PLAN_TILE + LINE], *const tile = ldg_at(room, -(intptr_t)room & (LINE - 1));
+  char room[LDG_PLAN_TILE + LDG_LINE_BYTES], *const tile = ldg_aligned(room);
   int64_t n = w->n;
   const ldg_job *pack = dir == LDG_PACK ? w->job : ldg_plan_whole(w->plan, count, LDG_PACK, 0, hi, &n);
   if (!pack) return false;

@@ -28,6 +28,9 @@ static inline uint64_t ldg_gcd(uint64_t a, uint64_t b) {
 
 /* p + off, defined for NULL and absolute addresses too */
 static inline char *ldg_at(const void *p, int64_t off) { return (char *)((uintptr_t)p + (uintptr_t)off); }
+/* Where the next line begins, in room that has LDG_LINE_BYTES more: a frame that is aligned takes more stores, which what is loaded waits for. */
+enum { LDG_LINE_BYTES = 64 };
+static inline char *ldg_aligned(char *room) { return ldg_at(room, -(intptr_t)room & (LDG_LINE_BYTES - 1)); }
 
 /* FNV-1a: every step is reversible, so no single flip stays hidden. It finds damage, and keeps nobody out. */
 static inline uint64_t ldg_checksum(const void *bytes, int64_t n) {

@@ -73,7 +73,7 @@ void ldg_exec_op_tiles(const ldg_items *src, const ldg_items *dst, const ldg_red
   const int64_t pages = both ? (most + PAGE - 1) & -PAGE : 0;
   char *const large = any && most > least ? ldg_alloc(pages + most + APART + LINE) : NULL;
   if (any && !large) most = ldg_min(most, least);
-  char *const room = large ? large : small, *const a = ldg_at(room, -(intptr_t)room & (LINE - 1)), *const b = both ? ldg_at(a, (large ? pages : least) + APART) : a;
+  char *const room = large ? large : small, *const a = ldg_aligned(room), *const b = both ? ldg_at(a, (large ? pages : least) + APART) : a;
   lines l = { .r = r, .op = ldg_exec_op_of(r) };
   for (int64_t end; lo < hi; lo = end) {
     end = end_of(&l, lo, hi, most);

@@ -62,7 +62,7 @@ typedef struct move { const ldg_plan *sp, *dp; const ldg_side *src, *dst; ldg_re
 /* `most` bytes at a time. */
 static void through_tile(const ldg_plan *sp, const ldg_side *src, const ldg_plan *dp, const ldg_side *dst, int64_t lo, int64_t hi, int64_t most) {
   char small[SMALL_TILE], *large = hi - lo > SMALL_TILE ? ldg_alloc(ldg_min(hi - lo, most) + LINE) : NULL;
-  char *const tile = large ? ldg_at(large, -(intptr_t)large & (LINE - 1)) : small;
+  char *const tile = large ? ldg_aligned(large) : small;
   for (int64_t n; lo < hi; lo += n) {
     n = ldg_min(hi - lo, large ? most : SMALL_TILE);
     ldg_exec(sp, src->count, LDG_PACK, src->base, tile, lo, lo + n);
@@ -91,7 +91,7 @@ static int64_t entries_through_tile(const move *m, const part *p, int dir, int64
   const int64_t first = ldg_rep_find(r->psum, r->n, lo - p->lo), last = ldg_rep_find(r->psum, r->n + 1, hi - p->lo);
   const int64_t some = NEAR_TILE / 4 * 3 * r->n / r->size;
   const char *mem = ldg_at(side->base, p->off);
-  char room[NEAR_TILE + LINE], *const tile = ldg_at(room, -(intptr_t)room & (LINE - 1));
+  char room[NEAR_TILE + LDG_LINE_BYTES], *const tile = ldg_aligned(room);
   if (p->lo + r->psum[first] != lo) return lo;
   for (int64_t i = first, n; i < last && (n = entries_in_tile(r->psum, i, ldg_min(some, last - i))) > 0; i += n) {
     const int64_t end = p->lo + r->psum[i + n];

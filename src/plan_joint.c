@@ -50,8 +50,7 @@ static bool by_parts(ldg_joint *j, const ldg_items *src, const ldg_items *dst) {
 }
 
 int ldg_joint_stage(const ldg_job *const part[2], const int64_t n[2], const char *src, const char *dst) {
-  enum { LINE = 64 };
-  char room[LDG_PLAN_TILE + LINE], *const tile = ldg_at(room, -(intptr_t)room & (LINE - 1)); /* a frame that is aligned takes more stores, which what is loaded waits for */
+  char room[LDG_PLAN_TILE + LDG_LINE_BYTES], *const tile = ldg_aligned(room);
   part[0]->run(part[0], src, tile, 0, n[0]);
   return part[1]->run(part[1], tile, (char *)(uintptr_t)dst, 0, n[1]);
 }

@@ -1,11 +1,9 @@
 /* Memory of other processes. A token is a handle of a whole allocation, one of several routes, and the offset in it; what is open is found by who
  * allocated it, where, which of the allocations at that place it was, its handle, and the context that it was opened in. */
-#define XXH_INLINE_ALL
 #include "ipc.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 enum { OPEN_MAX = 256, MAGIC = 0x3349444c }; /* mappings kept that nobody uses; another number whenever tokens, or the ledger, mean something else */
 
@@ -13,7 +11,7 @@ typedef struct owner { uint64_t pid, space, base, buffer; } owner;
 typedef struct token { uint32_t magic; uint16_t device; char vendor; uint8_t route; owner from; uint64_t offset, bytes; ldg_ipc_handle handle; uint64_t seal; } token;
 _Static_assert(sizeof(token) == sizeof(lading_ipc), "a token fits, and no byte of it is left unsealed");
 
-static uint64_t seal_of(const token *t) { return XXH3_64bits(t, offsetof(token, seal)); }
+static uint64_t seal_of(const token *t) { return ldg_checksum(t, offsetof(token, seal)); }
 
 void ldg_ipc_seal(lading_ipc *token_bytes) {
   token t;
@@ -137,8 +135,7 @@ int ldg_device_ipc_export(const ldg_device *dev, const void *at, lading_ipc *out
   e = leave(v, &in, fill(v, at, &f, &t));
   if (e) return e;
   t.device = (uint16_t)f.device;
-  t.seal = seal_of(&t);
-  memcpy(out, &t, sizeof t);
+  memcpy(out, &t, sizeof t), ldg_ipc_seal(out);
   return LADING_OK;
 }
 

@@ -118,15 +118,20 @@ int ldg_device_scratch_free(ldg_lane *l, char *at) {
 
 /* ---- the host's turn ---- */
 
-/* Or would wait for a stream that is, as the default one may: whatever uses it breaks that recording. */
-bool ldg_lane_recorded(const ldg_lane *l) {
+static bool records(const ldg_lane *l, bool *waits) {
   int status = 0;
   const int e = l->site->driver->stream_capturing(l->stream, &status);
-  return e == LDG_CAPTURE_IMPLICIT || (e == 0 && status != 0);
+  *waits = e == LDG_CAPTURE_IMPLICIT;
+  return e == 0 && status != 0;
+}
+/* Or would wait for a stream that is, as the default one may: whatever uses it breaks that recording. */
+bool ldg_lane_recorded(const ldg_lane *l) {
+  bool waits;
+  return records(l, &waits) || waits;
 }
 bool ldg_lane_records(const ldg_lane *l) {
-  int status = 0;
-  return l->site->driver->stream_capturing(l->stream, &status) == 0 && status != 0;
+  bool waits;
+  return records(l, &waits);
 }
 
 int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg) {
