@@ -8,6 +8,7 @@
 #ifndef LDG_BACKEND_H
 #define LDG_BACKEND_H
 
+#include "base_field.h"
 #include "cargo.h"
 #include "nest.h"
 
@@ -26,6 +27,14 @@ struct ldg_job {
   ldg_nest nest;
   int64_t own[LDG_JOB_OWN]; /* the strategy's own, too: small, so that preparing takes no memory. Some note in it, atomically, how calls went */
 };
+
+/* One item of few pieces, at most LDG_PIECES, in the order of the stream, whatever its shape is. All its iterations run as one, others by `part`. */
+enum { LDG_PIECES = 30, LDG_PIECES_BYTES = 2048 }; /* more bytes are too many words in any case */
+typedef struct ldg_piece_strategy {
+  const char *(*why_not)(const ldg_field *f, int n);
+  double (*cost)(const ldg_field *f, int n);
+  void (*prepare)(ldg_job *job, const ldg_field *f, int n, ldg_run *part, int64_t iterations);
+} ldg_piece_strategy;
 
 typedef struct ldg_strategy {
   const char *name, *says;                          /* a word, and a line for explain */
@@ -69,6 +78,7 @@ typedef struct ldg_backend {
   int n;
   const ldg_op *(*op)(lading_op op, lading_elem e); /* NULL where MPI does not define it, and for LADING_REPLACE */
   double (*reduce)(const ldg_nest *nest, int64_t size); /* predicted ns of an op block by block, on elements of that size */
+  ldg_piece_strategy pieces;
 } ldg_backend;
 
 extern const ldg_backend ldg_backend_host;

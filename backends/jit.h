@@ -5,10 +5,7 @@
 #ifndef LDG_JIT_H
 #define LDG_JIT_H
 
-#include "base.h"
-
-/* len bytes from src to dst, both counted from the places of the iteration. */
-typedef struct ldg_field { int64_t src, dst, len; } ldg_field;
+#include "base_field.h"
 
 /* What becomes of elements that meet. Whole numbers wrap: their sign makes a difference only to MIN and MAX, and only there it is told. */
 typedef enum ldg_how { LDG_MOVE, LDG_SUM, LDG_PROD, LDG_AND, LDG_OR, LDG_XOR, LDG_MIN, LDG_MAX, LDG_ALL, LDG_ANY, LDG_ONE, LDG_HOWS } ldg_how;

@@ -80,16 +80,6 @@ void ldg_hot_explain(const ldg_hot *h, ldg_text *t) {
   else ldg_text_add(t, "tier 1, by kernels of the library: %lld of %d bytes moved before one of its own is looked for\n", (long long)atomic_load_explicit(&h->moved, memory_order_relaxed), LDG_HOT_LOOK);
 }
 
-/* ---- fields ---- */
-
-bool ldg_hot_field(ldg_shape *s, int64_t src, int64_t dst, int64_t len) {
-  ldg_field *last = s->n ? &s->field[s->n - 1] : NULL;
-  if (last && last->src + last->len == src && last->dst + last->len == dst) last->len += len;
-  else if (s->n == LDG_SHAPE_FIELDS) return false;
-  else s->field[s->n++] = (ldg_field){ src, dst, len };
-  return true;
-}
-
 void ldg_hot_settle(ldg_shape *s, int64_t at[2]) {
   at[0] = at[1] = INT64_MAX;
   for (int i = 0; i < s->n; i++) at[0] = ldg_min(at[0], s->field[i].src), at[1] = ldg_min(at[1], s->field[i].dst);

@@ -69,9 +69,7 @@ static inline bool ldg_hot_is_for(const ldg_hot *h, int64_t turns, int64_t all) 
 static inline bool ldg_hot_fits(const ldg_rep *body) { return body->runs <= LDG_SHAPE_FIELDS && body->size <= LDG_SHAPE_BYTES && body->size > 0; }
 /* Entries that are the same but for their places, which kernels have as an argument: a body, at `at4`. */
 static inline bool ldg_hot_lists(const ldg_rep *r, const int32_t *at4) { return r->kind == LDG_BLOCKS && !r->cnt && at4 && ldg_hot_fits(r->child); }
-/* A field more, or a longer last one; false: too many. */
-bool ldg_hot_field(ldg_shape *s, int64_t src, int64_t dst, int64_t len);
-/* Fields are then counted from the least of either side, which is at[0] and at[1]. */
+/* Fields of a shape are then counted from the least of either side, which is at[0] and at[1]. */
 void ldg_hot_settle(ldg_shape *s, int64_t at[2]);
 
 #endif

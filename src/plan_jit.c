@@ -110,12 +110,6 @@ static int run_list(const ldg_job *j, const char *src, char *dst, int64_t i0, in
 
 /* ---- shapes ---- */
 
-typedef struct pieces { ldg_shape *shape; int dir; } pieces;
-static int add_piece(void *arg, int64_t off, int64_t pos, int64_t len) {
-  const pieces *p = arg;
-  return !(p->dir == LDG_PACK ? ldg_hot_field(p->shape, off, pos, len) : ldg_hot_field(p->shape, pos, off, len));
-}
-
 static ldg_dim dim_of(const ldg_rep *r, int dir) {
   return (ldg_dim){ r->n, dir == LDG_PACK ? r->stride : r->child->size, dir == LDG_PACK ? r->child->size : r->stride };
 }
@@ -158,7 +152,7 @@ static bool shape_of(hot *h, ldg_shape *s) {
   s->reduce = (ldg_reduce){ .size = 1 };
   s->n = 0, s->listed[0] = s->listed[1] = false;
   const ldg_rep *r = is_listed(h->step, h->dir) ? list_of(h, s) : loops_of(h, s);
-  if (!ldg_hot_fits(r) || ldg_rep_walk(r, 0, r->size, add_piece, &(pieces){ s, h->dir })) return false;
+  if (!ldg_hot_fits(r) || !ldg_rep_fields(r, h->dir == LDG_UNPACK, 0, 0, &(ldg_fields){ s->field, &s->n, LDG_SHAPE_FIELDS })) return false;
   ldg_hot_settle(s, h->at);
   return true;
 }

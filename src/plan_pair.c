@@ -62,23 +62,13 @@ static int64_t period_of(int64_t a, int64_t b) {
   return a / x > LDG_SHAPE_BYTES / b ? 0 : a / x * b;
 }
 
-/* Where the runs of a period are, in stream order. */
-typedef struct runs { int64_t off, n; ldg_field f[LDG_SHAPE_FIELDS]; } runs; /* src: in memory, dst: in the stream */
-static int add_run(void *arg, int64_t off, int64_t pos, int64_t len) {
-  runs *r = arg;
-  ldg_field *last = r->n ? &r->f[r->n - 1] : NULL;
-  (void)pos;
-  if (last && last->src + last->len == r->off + off) last->len += len;
-  else if (r->n == LDG_SHAPE_FIELDS) return 1;
-  else r->f[r->n++] = (ldg_field){ r->off + off, last ? last->dst + last->len : 0, len };
-  return 0;
-}
+/* Where the runs of a period are, in stream order; src: in memory, dst: in the stream. */
+typedef struct runs { int n; ldg_field f[LDG_SHAPE_FIELDS]; } runs;
 static bool runs_of(const side *s, int64_t period, runs *r) {
+  const int64_t size = s->body->size;
   r->n = 0;
-  for (int64_t i = 0; i < period / s->body->size; i++) {
-    r->off = i * s->dim[s->nd - 1].stride;
-    if (ldg_rep_walk(s->body, 0, s->body->size, add_run, r)) return false;
-  }
+  for (int64_t i = 0; i < period / size; i++)
+    if (!ldg_rep_fields(s->body, false, i * s->dim[s->nd - 1].stride, i * size, &(ldg_fields){ r->f, &r->n, LDG_SHAPE_FIELDS })) return false;
   return true;
 }
 
@@ -87,7 +77,7 @@ static bool zip(ldg_shape *s, const runs *a, const runs *b, int64_t period) {
   for (int64_t at = 0, end; at < period; at = end) {
     const ldg_field *x = &a->f[i], *y = &b->f[k];
     end = ldg_min(x->dst + x->len, y->dst + y->len);
-    if (!ldg_hot_field(s, x->src + at - x->dst, y->src + at - y->dst, end - at)) return false;
+    if (!ldg_field_add(&(ldg_fields){ s->field, &s->n, LDG_SHAPE_FIELDS }, (ldg_field){ x->src + at - x->dst, y->src + at - y->dst, end - at })) return false;
     i += end == x->dst + x->len, k += end == y->dst + y->len;
   }
   return true;

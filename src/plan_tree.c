@@ -102,6 +102,31 @@ static int loop_prepare(ldg_step *s, int dir, const char *force) {
   return LADING_OK;
 }
 
+/* ---- pieces: one item of few runs ---- */
+
+typedef struct flat { int n; ldg_field f[LDG_PIECES]; } flat;
+static bool flat_of(const ldg_step *s, int dir, flat *a) {
+  a->n = 0;
+  return s->rep->runs <= LDG_PIECES && s->size <= LDG_PIECES_BYTES && ldg_rep_fields(s->rep, dir == LDG_UNPACK, 0, 0, &(ldg_fields){ a->f, &a->n, LDG_PIECES });
+}
+static const char *pieces_why_not(const ldg_step *s, int dir) {
+  flat all;
+  if (loop_why_not(s, dir)) return loop_why_not(s, dir);
+  if (dir == LDG_UNPACK && s->job[dir].nest.ordered) return "destination bytes may coincide, so stream order must be kept";
+  return flat_of(s, dir, &all) ? LDG_PLAN_BACKEND->pieces.why_not(all.f, all.n) : "more than 30 runs, or 2 KiB";
+}
+static double pieces_cost(const ldg_step *s, int dir) {
+  flat all;
+  flat_of(s, dir, &all);
+  return LDG_PLAN_BACKEND->pieces.cost(all.f, all.n);
+}
+static int pieces_prepare(ldg_step *s, int dir, const char *force) {
+  flat all;
+  loop_prepare(s, dir, force); /* for some of the children */
+  flat_of(s, dir, &all), LDG_PLAN_BACKEND->pieces.prepare(&s->job[dir], all.f, all.n, s->job[dir].run, s->n);
+  return LADING_OK;
+}
+
 /* ---- terms: the body is a sum of nests; tiles of iterations, every nest over a tile ---- */
 
 #define TERMS_MAX 64
@@ -247,6 +272,7 @@ static int walk_prepare(ldg_step *s, int dir, const char *force) {
 
 const ldg_tree_strategy ldg_tree_table[LDG_TREE_STRATEGIES] = {
   { { "terms", "a sum of nests, each over a tile of iterations", NULL, NULL, NULL, NULL, NULL }, terms_why_not, terms_cost, terms_prepare },
+  { { "pieces", "one item of few runs, each under a mask", NULL, NULL, NULL, NULL, NULL }, pieces_why_not, pieces_cost, pieces_prepare },
   { { "loop", "a loop over the children", NULL, NULL, NULL, NULL, NULL }, loop_why_not, loop_cost, loop_prepare },
   { { "walk", "the definition: the tree, block by block", NULL, NULL, NULL, NULL, NULL }, walk_why_not, walk_cost, walk_prepare },
 };

@@ -17,7 +17,7 @@ typedef struct ldg_tree_strategy {
   int (*prepare)(ldg_step *s, int dir, const char *force);                 /* ERR_NOMEM */
 } ldg_tree_strategy;
 
-#define LDG_TREE_STRATEGIES 3
-extern const ldg_tree_strategy ldg_tree_table[LDG_TREE_STRATEGIES];        /* terms, loop, walk */
+#define LDG_TREE_STRATEGIES 4
+extern const ldg_tree_strategy ldg_tree_table[LDG_TREE_STRATEGIES];        /* terms, pieces, loop, walk */
 
 #endif

@@ -15,7 +15,7 @@
 #ifndef LDG_REP_H
 #define LDG_REP_H
 
-#include "base.h"
+#include "base_field.h"
 
 typedef enum ldg_kind { LDG_BYTES, LDG_REPEAT, LDG_BLOCKS, LDG_JOIN } ldg_kind;
 typedef struct ldg_rep ldg_rep;
@@ -96,6 +96,9 @@ int64_t ldg_rep_node_memory(const ldg_rep *r);
  * (pieces are not merged): `off` is the offset in memory, `pos` the offset in the stream. Stops when fn returns nonzero. */
 typedef int ldg_rep_visit(void *arg, int64_t off, int64_t pos, int64_t len);
 int ldg_rep_walk(const ldg_rep *r, int64_t lo, int64_t hi, ldg_rep_visit *fn, void *arg);
+
+/* All of it as fields, from memory or to it, `off` bytes further there, and `pos` in the stream. False: too many. */
+bool ldg_rep_fields(const ldg_rep *r, bool to_memory, int64_t off, int64_t pos, const ldg_fields *to);
 
 /* Offsets of packed bytes [lo, hi) are in [*from, *to), tight; 0, 0 when lo == hi. O(depth + log entries + entries inside). */
 void ldg_rep_hull(const ldg_rep *r, int64_t lo, int64_t hi, int64_t *from, int64_t *to);

@@ -459,3 +459,15 @@ int ldg_rep_stats_of(const ldg_rep *r, ldg_rep_stats *out) {
   *out = (ldg_rep_stats){ ldg_min(s.min, least), ldg_max(s.max, most), s.rises, twice };
   return LADING_OK;
 }
+
+/* ---- fields ---- */
+
+typedef struct fields { const ldg_fields *to; int64_t off, pos; bool to_memory; } fields;
+static int add_field(void *arg, int64_t off, int64_t pos, int64_t len) {
+  const fields *f = arg;
+  const int64_t mem = f->off + off, packed = f->pos + pos;
+  return !ldg_field_add(f->to, f->to_memory ? (ldg_field){ packed, mem, len } : (ldg_field){ mem, packed, len });
+}
+bool ldg_rep_fields(const ldg_rep *r, bool to_memory, int64_t off, int64_t pos, const ldg_fields *to) {
+  return ldg_rep_walk(r, 0, r->size, add_field, &(fields){ to, off, pos, to_memory }) == 0;
+}

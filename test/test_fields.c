@@ -1,4 +1,4 @@
-/* fields: items of a few fields, and rows of a few blocks, that are moved item by item: what is moved, which items, what it is said to cost. */
+/* fields: items of a few fields, and rows of a few blocks, that are moved item by item, and one item of few runs, under masks: what is moved, which items, what it is said to cost. */
 #include "random_types.h"
 #include "api.h"
 #include "base_cpu.h"
@@ -10,6 +10,11 @@
 enum { ROOM = 1 << 20, ENTRIES = 20 };
 
 static const ldg_strategy *fields(void) { return strategy_named("fields"); }
+static const ldg_strategy *masked(void) { return strategy_named("masked"); }
+static bool has_masks(void) { /* some levels have none */
+  const int64_t at[2] = { 0, 100 }, psum[3] = { 0, 1, 3 };
+  return !masked()->why_not(&(ldg_nest){ .block = 1, .nd = 1, .at = at, .psum = psum, .list = LDG_LIST_SRC, .dim = { { 2, 0, 1 } } });
+}
 
 static ldg_model model; /* it is not copied */
 static void use(int64_t pace) {
@@ -59,7 +64,7 @@ static int64_t set_inner(ldg_nest *n, int side, bool dense, rng *r) {
 static int64_t set_list(ldg_nest *n, list *l, bool lengths, int64_t gap, bool mixed, rng *r) {
   int64_t at = 0;
   for (int64_t i = 0; i < n->dim[0].n; i++) {
-    const int64_t len = !lengths ? n->block : rng_in(r, 0, 9) ? rng_in(r, 1, rng_in(r, 0, 1) ? 16 : 64) : 0;
+    const int64_t len = !lengths ? n->block : rng_in(r, 0, 9) ? rng_in(r, 1, rng_in(r, 0, 1) ? 16 : rng_in(r, 0, 5) ? 64 : 200) : 0;
     l->at[i] = at += rng_in(r, 0, 2) ? rng_in(r, 0, gap) : 0, at += len;
     l->psum[i + 1] = l->psum[i] + len;
   }
@@ -78,10 +83,10 @@ static int64_t set_list(ldg_nest *n, list *l, bool lengths, int64_t gap, bool mi
 }
 
 typedef struct arena { char *from, *to, *expected; } arena;
-static void check_run(const ldg_nest *n, const arena *a, rng *r) {
+static void check_run(const ldg_strategy *way, const ldg_nest *n, const arena *a, rng *r) {
   ldg_job j = { .nest = *n };
   const ldg_dim *outer = &n->dim[n->nd - 1];
-  fields()->prepare(&j);
+  way->prepare(&j);
   for (int turn = 0; turn < 3; turn++) {
     const int64_t i0 = turn ? rng_in(r, 0, outer->n - 1) : 0, some = turn ? rng_in(r, 0, outer->n - i0) : outer->n;
     const bool listed = n->nd == 1;
@@ -89,7 +94,7 @@ static void check_run(const ldg_nest *n, const arena *a, rng *r) {
     memset(a->to, 7, ROOM), memset(a->expected, 7, ROOM);
     move_some(n, i0, a->from + s, a->expected + d, some);
     ck_assert_int_eq(j.run(&j, a->from + s, a->to + d, i0, some), LADING_OK);
-    ck_assert_msg(!memcmp(a->to, a->expected, ROOM), "%d of %d bytes, %d dims, %s", (int)n->dim[0].n, (int)n->block, n->nd, n->at ? n->psum ? "lengths" : "listed" : "strided");
+    ck_assert_msg(!memcmp(a->to, a->expected, ROOM), "%s, %d of %d bytes, %d dims, %s", way->name, (int)n->dim[0].n, (int)n->block, n->nd, n->at ? n->psum ? "lengths" : "listed" : "strided");
   }
 }
 
@@ -97,14 +102,14 @@ static void check_run(const ldg_nest *n, const arena *a, rng *r) {
 START_TEST(what_is_moved) {
   rng r = rng_of(45);
   const arena a = { malloc(ROOM), malloc(ROOM), malloc(ROOM) };
-  int able[3] = { 0 }, alone = 0;
+  int able[3] = { 0 }, alone = 0, under_masks = 0;
   use(0);
   for (int64_t k = 0; k < ROOM; k++) a.from[k] = (char)rng_in(&r, 0, 255);
   for (int i = 0; i < 1500; i++) {
     const int kind = i % 3; /* strided, listed, with lengths */
     list l = { { 0 }, { 0 } };
     ldg_nest n = { .block = kind == 2 ? 1 : rng_in(&r, 1, kind ? 20 : 16), .nd = (int)rng_in(&r, kind == 2 && i % 4 < 2 ? 1 : 2, 3), .once = true, .list = i % 2 ? LDG_LIST_SRC : LDG_LIST_DST };
-    for (int k = 0; k < n.nd; k++) n.dim[k] = (ldg_dim){ k ? rng_in(&r, 1, n.nd == 2 ? 60 : 9) : kind ? rng_in(&r, 1, n.nd == 1 ? 4 : ENTRIES) : rng_in(&r, 1, 6), 0, 0 };
+    for (int k = 0; k < n.nd; k++) n.dim[k] = (ldg_dim){ k ? rng_in(&r, 1, n.nd == 2 ? 60 : 9) : kind ? rng_in(&r, 1, n.nd == 1 && i % 2 ? 4 : ENTRIES) : rng_in(&r, 1, 6), 0, 0 };
     if (!kind) set_outer(&n, 0, set_inner(&n, 0, i % 9 < 3, &r), &r), set_outer(&n, 1, set_inner(&n, 1, i % 9 > 5, &r), &r);
     else {
       const int64_t span = set_list(&n, &l, kind == 2, rng_in(&r, 1, 150), i % 5 == 0, &r);
@@ -112,13 +117,15 @@ START_TEST(what_is_moved) {
       *(other ? &n.dim[0].dst : &n.dim[0].src) = n.block;
       set_outer(&n, side, span, &r), set_outer(&n, other, kind == 2 ? l.psum[n.dim[0].n] : n.dim[0].n * n.block, &r);
     }
+    if (!masked()->why_not(&n)) under_masks++, check_run(masked(), &n, &a, &r);
     if (fields()->why_not(&n)) continue;
-    able[kind]++, alone += n.nd == 1, check_run(&n, &a, &r);
+    able[kind]++, alone += n.nd == 1, check_run(fields(), &n, &a, &r);
   }
   ck_assert_int_gt(able[0], 300);
   ck_assert_int_gt(able[1], 250);
   ck_assert_int_gt(able[2], 80);
   ck_assert_int_gt(alone, 20);
+  if (has_masks()) ck_assert_int_gt(under_masks, 50);
   free(a.from), free(a.to), free(a.expected);
   ldg_model_use(NULL);
 }
@@ -178,7 +185,61 @@ START_TEST(structs) {
 }
 END_TEST
 
+/* Structs of arrays that have few runs, as joins or, where that is shorter, as lists; of lower levels child by child, or entry by entry. */
+START_TEST(few_runs) {
+  rng r = rng_of(48);
+  int planned = 0;
+  for (int i = 0; i < 60; i++) {
+    const int64_t n = rng_in(&r, 2, 4);
+    int64_t ones[4] = { 1, 1, 1, 1 }, at[4], end = 0;
+    sample *kid[4];
+    for (int64_t k = 0; k < n; k++) {
+      const int64_t count = rng_in(&r, 1, i % 2 ? 2 : 9), len = rng_in(&r, 1, rng_in(&r, 0, 2) ? 20 : 90), apart = len + rng_in(&r, 1, 40);
+      kid[k] = s_hvector(count, len, apart, s_elem(LADING_BYTE)), at[k] = end += rng_in(&r, 0, 50), end += count * apart;
+    }
+    sample *s = s_struct(n, ones, at, kid);
+    const ldg_plan *p;
+    ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
+    for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) planned += !strcmp(p->one.job[dir].name, "pieces") || !strcmp(p->one.job[dir].name, "masked");
+    check_strategies(s, rng_in(&r, 1, 3), &r);
+    sample_free(s);
+  }
+  if (has_masks()) ck_assert_int_gt(planned, 40);
+  else ck_assert_int_eq(planned, 0);
+}
+END_TEST
+
 /* ---- which, and for how much ---- */
+
+static const char *why_masked(const ldg_nest *like, int64_t n, int64_t len) {
+  int64_t at[LDG_PIECES + 2], psum[LDG_PIECES + 3] = { 0 };
+  ldg_nest nest = *like;
+  for (int64_t i = 0; i < n; i++) at[i] = 1000 * i, psum[i + 1] = psum[i] + len;
+  nest.block = 1, nest.nd = 1, nest.at = at, nest.psum = psum, nest.dim[0] = (ldg_dim){ n, 0, 1 };
+  return masked()->why_not(&nest);
+}
+/* As many as there is room for, of words and of parts of one; in any order, near. */
+START_TEST(which_few) {
+  ldg_nest n = { .list = LDG_LIST_SRC };
+  if (!has_masks()) return;
+  ck_assert(!why_masked(&n, LDG_PIECES, 31) && !why_masked(&n, LDG_PIECES, 32) && !why_masked(&n, LDG_PIECES / 2, 64) && !why_masked(&n, 1, 32 * LDG_PIECES));
+  ck_assert(why_masked(&n, LDG_PIECES + 1, 1) && why_masked(&n, LDG_PIECES, 33) && why_masked(&n, 1, 32 * LDG_PIECES + 1) && why_masked(&n, 3, 0));
+  n.ordered = true;
+  ck_assert_ptr_nonnull(why_masked(&n, 2, 1));
+  const ldg_piece_strategy *pieces = &ldg_backend_host.pieces;
+  ldg_field f[LDG_PIECES];
+  for (int i = 0; i < LDG_PIECES; i++) f[i] = (ldg_field){ 100 * i, 50 * i, i < LDG_PIECES / 2 ? 64 : 1 };
+  ck_assert_ptr_null(pieces->why_not(f, LDG_PIECES)); /* 30 words and 15 parts */
+  f[0].len = 65;
+  ck_assert_ptr_nonnull(pieces->why_not(f, LDG_PIECES));
+  f[0] = (ldg_field){ (int64_t)1 << 30, 0, 1 };
+  ck_assert_ptr_nonnull(pieces->why_not(f, 1));
+  f[0] = (ldg_field){ 0, -((int64_t)1 << 30), 1 };
+  ck_assert_ptr_nonnull(pieces->why_not(f, 1));
+  f[0] = (ldg_field){ 0, 0, INT64_MAX };
+  ck_assert_ptr_nonnull(pieces->why_not(f, 1));
+}
+END_TEST
 
 static const char *why(int64_t block, int64_t blocks, int64_t apart, int64_t read, int64_t written) {
   const ldg_nest n = { .block = block, .nd = 2, .dim = { { blocks, read == 16 ? block : apart, written == 16 ? block : apart }, { 100, read, written } } };
@@ -251,5 +312,5 @@ START_TEST(cost_of_items) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("fields", argc, argv, what_is_moved, ways_of_items, kernels_are_in_order, structs, which_items, cost_of_items);
+  return CHECK_MAIN("fields", argc, argv, what_is_moved, ways_of_items, kernels_are_in_order, structs, few_runs, which_few, which_items, cost_of_items);
 }

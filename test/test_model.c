@@ -281,7 +281,7 @@ static ldg_model flat(void) {
 }
 
 static const char *chosen(const char *type, int dir) {
-  static const char *const known[] = { "memcpy", "transpose", "block", "list", "shuffle", "window", "varlist", "lists", "varlists", "terms", "loop", "walk" };
+  static const char *const known[] = { "memcpy", "transpose", "block", "list", "shuffle", "window", "varlist", "lists", "varlists", "terms", "pieces", "loop", "walk" };
   const ldg_plan *made, *fresh;
   lading_type *t = parsed(type);
   const char *name = "?";
@@ -340,6 +340,7 @@ START_TEST(ways_down_the_tree) {
   m.number[LDG_MODEL_CHILD] = m.number[LDG_MODEL_WALK] = 1000000, m.number[LDG_MODEL_SHUFFLE] = m.number[LDG_MODEL_WINDOW] = 900000000;
   ck_assert_str_eq(chosen(records, LDG_PACK), "terms");
   fill(m.block, LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS, 50000000); /* near blocks: not those of the walk, which expects nothing */
+  fill(m.block + (LDG_MODEL_WRITE * LDG_MODEL_STRIDES + LDG_MODEL_LINE) * LDG_MODEL_LEVELS * LDG_MODEL_BLOCKS, LDG_MODEL_BLOCKS, 50000000); /* and those of few runs of one record */
   ck_assert_str_eq(chosen(records, LDG_PACK), "walk");
   m.number[LDG_MODEL_WALK] = m.number[LDG_MODEL_ROW] = 900000000, m.number[LDG_MODEL_CHILD] = 0;
   fill(m.block, COUNT_OF(m.block), 1000);

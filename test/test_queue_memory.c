@@ -179,7 +179,7 @@ static void check_path(const char *force, int64_t copies) {
   v = devices_open();
   cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_PINNED);
   lading_work w = pack_work(&c);
-  char *want = malloc((size_t)c.mem.n), text[4000];
+  char *want = malloc((size_t)c.mem.n), text[1 << 13];
   count_from_here();
   OK(lading_enqueue(v.q, &w, NULL));
   called("LaunchKernel", 1), called("MemcpyAsync", copies), called("MemAllocFromPoolAsync", copies), called("MemFreeAsync", copies), called("MemAllocAsync", 0);
@@ -295,7 +295,7 @@ END_TEST
  * driver is dearer than that, or not. */
 static void staged_by_model(int64_t handover_us, int64_t copies) {
   ldg_model m = ldg_model_builtin();
-  char text[4000], line[80];
+  char text[1 << 13], line[80];
   v = devices_open();
   for (int64_t i = 0, one = COUNT_OF(m.kernel) / LDG_MODEL_KERNELS; i < COUNT_OF(m.kernel); i++) m.kernel[i] = i / one == LDG_MODEL_FAR ? 1000000 : 1;
   for (int64_t i = 0; i < COUNT_OF(m.transfer); i++) m.transfer[i] = 1;
@@ -446,7 +446,7 @@ END_TEST
 /* The words of each way, and why. */
 START_TEST(explained) {
   static const char *const lines[] = { "into memory of the device: device, one kernel", "into pinned memory: ", "one-shot", "staged", "into such a layout elsewhere", ": direct, since" };
-  char text[4000];
+  char text[1 << 13];
   v = devices_open();
   lading_type *t = parsed(LISTED);
   ck_assert_int_gt(lading_explain(t, 1000, text, sizeof text), 0);

@@ -8,6 +8,7 @@
 #include "cost.h"
 #include "loops.h"
 #include "paced.h"
+#include "pieces.h"
 #include "trial.h"
 
 #include <math.h>
@@ -17,11 +18,10 @@ enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = G
 
 /* ---- words ---- */
 
-typedef struct run { int64_t src, dst, len; } run;
 typedef struct word { int32_t src, dst; int len; } word;
 typedef struct cut { word w[WORDS_MOST]; int n; int64_t moved, touched[2]; } cut; /* bytes of an item: of its fields, and of their lines on either side */
 
-static bool add_word(cut *c, const run *r, int64_t at, int len) {
+static bool add_word(cut *c, const ldg_field *r, int64_t at, int len) {
   if (c->n == WORDS_MOST) return false;
   c->w[c->n++] = (word){ (int32_t)(r->src + at), (int32_t)(r->dst + at), len };
   return true;
@@ -29,7 +29,7 @@ static bool add_word(cut *c, const run *r, int64_t at, int len) {
 static int power_below(int64_t len) { return len >= WORD_MOST ? WORD_MOST : 1 << (63 - __builtin_clzll((uint64_t)len)); }
 static bool is_near(int64_t at) { return at >= -FAR && at <= FAR; }
 /* The last word ends where the run does; it may overlap the one before: both move the same there. */
-static bool cut_run(cut *c, const run *r) {
+static bool cut_run(cut *c, const ldg_field *r) {
   if (r->len > RUN_MOST) return false;
   for (int64_t at = 0; at < r->len;) {
     const int64_t left = r->len - at;
@@ -41,39 +41,26 @@ static bool cut_run(cut *c, const run *r) {
   return true;
 }
 
-/* Entry i of the innermost dim. */
-static run entry_of(const ldg_nest *n, int64_t i) {
-  const ldg_dim d = n->dim[0];
-  if (!n->at) return (run){ i * d.src, i * d.dst, n->block };
-  const bool from = n->list == LDG_LIST_SRC;
-  const int64_t len = n->psum ? n->psum[i + 1] - n->psum[i] : n->block, other = n->psum ? n->psum[i] : i * (from ? d.dst : d.src);
-  return (run){ from ? n->at[i] : other, from ? other : n->at[i], len };
-}
 static bool writes_gaps(const ldg_nest *n) { return n->at ? n->list == LDG_LIST_DST : n->dim[0].dst != n->block; }
 
 /* Of the next run: what lies between it and the last one is of the same lines if it is less than a line. */
-static int64_t lines_of(const run *last, int64_t end, int64_t at, int64_t len) {
+static int64_t lines_of(const ldg_field *last, int64_t end, int64_t at, int64_t len) {
   const bool near = last->len && at >= end && at - end < LINE;
   return len + (near ? at - end : LINE - 1);
 }
-static void add_lines(cut *c, const run *last, const run *r) {
+static void add_lines(cut *c, const ldg_field *last, const ldg_field *r) {
   c->moved += r->len;
   c->touched[LDG_MODEL_READ] += lines_of(last, last->src + last->len, r->src, r->len), c->touched[LDG_MODEL_WRITE] += lines_of(last, last->dst + last->len, r->dst, r->len);
 }
-/* Entries that touch on both sides are one run. Empty ones may be anywhere. */
 static bool cut_item(const ldg_nest *n, cut *c) {
-  run r = { 0, 0, 0 };
+  ldg_field f[LDG_PIECES];
+  const int runs = ldg_pieces_of(n, f);
   c->n = 0, c->moved = c->touched[0] = c->touched[1] = 0;
-  for (int64_t i = 0; i < n->dim[0].n; i++) {
-    const run next = entry_of(n, i);
-    if (next.len == 0) continue;
-    if (!is_near(next.src) || !is_near(next.dst)) return false;
-    add_lines(c, &r, &next);
-    if (r.len && r.src + r.len == next.src && r.dst + r.len == next.dst) r.len += next.len;
-    else if (!cut_run(c, &r)) return false;
-    else r = next;
+  for (int i = 0; i < runs; i++) {
+    if (!is_near(f[i].src) || !is_near(f[i].dst) || !cut_run(c, &f[i])) return false;
+    add_lines(c, i ? &f[i - 1] : &(ldg_field){ 0, 0, 0 }, &f[i]);
   }
-  return cut_run(c, &r) && c->n > 0;
+  return runs > 0;
 }
 
 /* ---- which items ---- */
@@ -108,7 +95,7 @@ const char *ldg_fields_why_not(const ldg_nest *n) {
 static bool is_ordered(const ldg_nest *n, const cut *c) { return n->at && writes_gaps(n) && c->n <= 2 * LDG_FIELD_ORDERED; }
 
 /* Each kernel that is entered is one more call, once for each loop over items: what it saves for its caller takes as long (3 rows of 5 blocks packed 6.9 ns block by block, 8.6 so; Zen 4). Words are stored one by one; lines that the
- * first cache does not hold take as long as a memcpy that touches as many, if that is longer. Items may share lines. */
+ * first cache does not hold take as long as a memcpy that touches as many, if that is longer. Items may share lines. Of one item up to three words take less than under masks (pieces.c), more of them longer. */
 static int groups_of(const ldg_nest *n, const cut *c) {
   if (c->n <= LDG_FIELD_WORDS && (n->nd < 2 || n->dim[1].n < ITEMS_FEW || !is_ordered(n, c))) return 1;
   const int most = is_ordered(n, c) ? LDG_FIELD_ORDERED : LDG_FIELD_WORDS;
@@ -118,11 +105,13 @@ double ldg_fields_cost(const ldg_nest *n) {
   cut c;
   double planes = 1;
   cut_item(n, &c);
+  const double each = ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, WORD_MOST / 2, 0);
+  if (n->nd < 2) return ldg_model_ns(LDG_MODEL_CALL) + (2.4 * (double)c.n - 1.4) * each;
   for (int k = 2; k < n->nd; k++) planes *= (double)n->dim[k].n;
   const int side = writes_gaps(n) ? LDG_MODEL_WRITE : LDG_MODEL_READ;
-  const ldg_dim one = { 1, INT64_MAX, INT64_MAX }, d = n->nd > 1 ? n->dim[1] : one;
+  const ldg_dim d = n->dim[1];
   const double items = planes * (double)d.n, apart = fabs((double)(side == LDG_MODEL_WRITE ? d.dst : d.src)), touched = (double)c.touched[side];
-  const double bytes = items * ((apart < touched ? apart : touched) + (double)c.moved), words = (double)c.n * items * ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, WORD_MOST / 2, 0);
+  const double bytes = items * ((apart < touched ? apart : touched) + (double)c.moved), words = (double)c.n * items * each;
   const double lines = bytes > ldg_model_footprint(LDG_MODEL_L1) ? ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes / 2 : (int64_t)1 << 62) : 0;
   return (1 + planes * groups_of(n, &c)) * ldg_model_ns(LDG_MODEL_CALL) + (words > lines ? words : lines);
 }

@@ -6,6 +6,7 @@
 #include "cost.h"
 #include "fields.h"
 #include "paced.h"
+#include "pieces.h"
 #include "shuffle.h"
 #include "swept.h"
 #include "trial.h"
@@ -389,6 +390,11 @@ static void varlist_prepare(ldg_job *j) {
   ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest), LDG_TRIAL_LEAST);
 }
 
+static void masked_prepare(ldg_job *j) {
+  ldg_job some = *j;
+  varlist_plainly(&some), ldg_masked_prepare(j, &some);
+}
+
 static void fields_prepare(ldg_job *j) {
   if (j->nest.nd == 1) {
     ldg_job part = *j;
@@ -518,6 +524,7 @@ static const ldg_strategy table[] = {
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL, NULL },
   { "swept", "the same, its lines read from end to end first: where blocks share them and come from memory, as a way of a trial", ldg_swept_why_not, plain_cost, swept_prepare, late_share, NULL },
   { "fields", "item by item, in words of up to 16 bytes at places that stay in registers", ldg_fields_why_not, ldg_fields_cost, fields_prepare, NULL, NULL },
+  { "masked", "a list of few blocks that differ in length, each under a mask, at places that the job has", ldg_masked_why_not, ldg_masked_cost, masked_prepare, NULL, NULL },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare, NULL, NULL },
   { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare, NULL, NULL },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, plain_cost, varlist_prepare, NULL, NULL },
@@ -542,4 +549,4 @@ static const ldg_op *host_op(lading_op op, lading_elem e) {
   return row ? &find_ops()->row[row - 1] : NULL;
 }
 
-const ldg_backend ldg_backend_host = { table, sizeof table / sizeof table[0], host_op, ldg_cost_reduce };
+const ldg_backend ldg_backend_host = { table, sizeof table / sizeof table[0], host_op, ldg_cost_reduce, { ldg_pieces_why_not, ldg_pieces_cost, ldg_pieces_prepare } };

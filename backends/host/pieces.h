@@ -1,0 +1,20 @@
+/* pieces: one item of few runs, each under a mask. */
+#ifndef LDG_HOST_PIECES_H
+#define LDG_HOST_PIECES_H
+
+#include "../backend.h"
+
+/* The runs of one iteration of what is around the innermost dim, LDG_PIECES at most; 0: there are more, or none. */
+int ldg_pieces_of(const ldg_nest *n, ldg_field f[LDG_PIECES]);
+
+/* As ldg_piece_strategy has them. */
+const char *ldg_pieces_why_not(const ldg_field *p, int n);
+double ldg_pieces_cost(const ldg_field *p, int n);
+void ldg_pieces_prepare(ldg_job *job, const ldg_field *p, int n, ldg_run *part, int64_t iterations);
+
+/* The same of lists of blocks that differ in length; `some` is of the same nest, and runs some of its entries. */
+const char *ldg_masked_why_not(const ldg_nest *n);
+double ldg_masked_cost(const ldg_nest *n);
+void ldg_masked_prepare(ldg_job *j, const ldg_job *some);
+
+#endif
