@@ -392,7 +392,7 @@ static void varlist_prepare(ldg_job *j) {
 
 static void masked_prepare(ldg_job *j) {
   ldg_job some = *j;
-  varlist_plainly(&some), ldg_masked_prepare(j, &some);
+  (j->nest.psum ? varlist_plainly : list_plainly)(&some), ldg_masked_prepare(j, &some);
 }
 
 static void fields_prepare(ldg_job *j) {
@@ -524,7 +524,7 @@ static const ldg_strategy table[] = {
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL, NULL },
   { "swept", "the same, its lines read from end to end first: where blocks share them and come from memory, as a way of a trial", ldg_swept_why_not, plain_cost, swept_prepare, late_share, NULL },
   { "fields", "item by item, in words of up to 16 bytes at places that stay in registers", ldg_fields_why_not, ldg_fields_cost, fields_prepare, NULL, NULL },
-  { "masked", "a list of few blocks that differ in length, each under a mask, at places that the job has", ldg_masked_why_not, ldg_masked_cost, masked_prepare, NULL, NULL },
+  { "masked", "a list of few runs, each under a mask, at places that the job has", ldg_masked_why_not, ldg_masked_cost, masked_prepare, NULL, NULL },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare, NULL, NULL },
   { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare, NULL, NULL },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, plain_cost, varlist_prepare, NULL, NULL },

@@ -6,7 +6,7 @@
 #include "cost.h"
 #include "kernels.h"
 
-enum { FAR = 1 << 29 }; /* bytes between an item and its pieces */
+enum { FAR = 1 << 29 /* bytes between an item and its pieces */, ENTRIES = 128 /* of lists that are looked at */ };
 _Static_assert(sizeof(ldg_pieces) <= sizeof ((ldg_job *)NULL)->own, "what pieces go by fits into a job");
 
 /* ---- the runs of an item ---- */
@@ -65,17 +65,20 @@ void ldg_pieces_prepare(ldg_job *job, const ldg_field *f, int n, ldg_run *some, 
 
 const char *ldg_masked_why_not(const ldg_nest *n) {
   ldg_field f[LDG_PIECES];
-  if (n->nd > 1 || !n->psum) return "not one list of blocks that differ in length";
+  if (n->nd > 1 || !n->at) return "not one list";
   if (n->at2) return "both sides are listed";
   if (n->ordered) return "destination bytes may coincide, so stream order must be kept";
-  const int runs = n->dim[0].n <= LDG_PIECES ? ldg_pieces_of(n, f) : 0;
-  return runs ? ldg_pieces_why_not(f, runs) : "more than 30 runs, or none";
+  const int runs = n->dim[0].n <= ENTRIES ? ldg_pieces_of(n, f) : 0;
+  if (!runs) return "more than 30 runs, or none";
+  return n->psum || 2 * runs <= n->dim[0].n ? ldg_pieces_why_not(f, runs) : "blocks of one length, few of which touch";
 }
-/* Of blocks that entry by entry have no loop each it took less wherever both can, but a few entries are said to take less than they do (0.56 to 0.85 of it; Zen 4). */
+/* Of runs that entry by entry have no loop each it took less wherever both can, but a few entries are said to take less than they do (0.42 to 0.85 of it; Zen 4). */
 double ldg_masked_cost(const ldg_nest *n) {
   ldg_field f[LDG_PIECES];
-  const double cost = ldg_pieces_cost(f, ldg_pieces_of(n, f)), listed = 0.95 * ldg_cost_varlist(n);
-  return listed < cost && n->psum[n->dim[0].n] - n->psum[0] <= n->dim[0].n * LDG_VAR_SHORT ? listed : cost;
+  const int runs = ldg_pieces_of(n, f);
+  const int64_t entries = n->dim[0].n, bytes = n->psum ? n->psum[entries] - n->psum[0] : entries * n->block;
+  const double cost = ldg_pieces_cost(f, runs), listed = 0.95 * (n->psum ? ldg_cost_varlist(n) : ldg_cost_list(n));
+  return listed < cost && bytes <= runs * LDG_VAR_SHORT ? listed : cost;
 }
 void ldg_masked_prepare(ldg_job *j, const ldg_job *some) {
   ldg_field f[LDG_PIECES];

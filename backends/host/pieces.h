@@ -12,7 +12,7 @@ const char *ldg_pieces_why_not(const ldg_field *p, int n);
 double ldg_pieces_cost(const ldg_field *p, int n);
 void ldg_pieces_prepare(ldg_job *job, const ldg_field *p, int n, ldg_run *part, int64_t iterations);
 
-/* The same of lists of blocks that differ in length; `some` is of the same nest, and runs some of its entries. */
+/* The same of lists of blocks that differ in length, or many of which touch; `some` is of the same nest, and runs some of its entries. */
 const char *ldg_masked_why_not(const ldg_nest *n);
 double ldg_masked_cost(const ldg_nest *n);
 void ldg_masked_prepare(ldg_job *j, const ldg_job *some);
