@@ -28,8 +28,8 @@ struct ldg_job {
   int64_t own[LDG_JOB_OWN]; /* the strategy's own, too: small, so that preparing takes no memory. Some note in it, atomically, how calls went */
 };
 
-/* One item of few pieces, at most LDG_PIECES, in the order of the stream, whatever its shape is. All its iterations run as one, others by `part`. */
-enum { LDG_PIECES = 30, LDG_PIECES_BYTES = 2048 }; /* more bytes are too many words in any case */
+/* How a backend runs one item of few runs, whatever its shape is: a nest is not needed. Their destinations do not coincide. All iterations of the job are run at once, others by `part`. */
+enum { LDG_RUNS_FEW = 30, LDG_RUNS_FEW_BYTES = 2048 }; /* who has more is not asked about */
 typedef struct ldg_piece_strategy {
   const char *(*why_not)(const ldg_field *f, int n);
   double (*cost)(const ldg_field *f, int n);
@@ -78,7 +78,7 @@ typedef struct ldg_backend {
   int n;
   const ldg_op *(*op)(lading_op op, lading_elem e); /* NULL where MPI does not define it, and for LADING_REPLACE */
   double (*reduce)(const ldg_nest *nest, int64_t size); /* predicted ns of an op block by block, on elements of that size */
-  ldg_piece_strategy pieces;
+  ldg_piece_strategy pieces;                        /* of steps that are no nest */
 } ldg_backend;
 
 extern const ldg_backend ldg_backend_host;

@@ -90,6 +90,9 @@ SHUFFLES = {
     ],
 }
 
+# Levels that load and store single bytes under masks.
+MASKS = ["v4"]
+
 # Levels that shuffle single bytes without masks, and how many at once: what window.h has for them.
 WINDOWS = {"v2": 16, "v3": 32, "v4": 32, "neon": 32}
 

@@ -7,7 +7,7 @@
 /* len bytes from src to dst, both counted from the places of what they are of. */
 typedef struct ldg_field { int64_t src, dst, len; } ldg_field;
 
-/* What comes next in the stream: one more of at most `most`, or a longer last one, if it goes on there on both sides. Nothing may be anywhere. False: too many. */
+/* What comes next in the stream: one more of at most `most`, or a longer last one, if it goes on there on both sides. An empty one is left out, wherever it is. False: too many. */
 typedef struct ldg_fields { ldg_field *f; int *n, most; } ldg_fields;
 static inline bool ldg_field_add(const ldg_fields *to, ldg_field next) {
   ldg_field *last = *to->n ? &to->f[*to->n - 1] : NULL;

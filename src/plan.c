@@ -387,7 +387,7 @@ static void explain_strategies(const ldg_step *s, int dir, ldg_text *t) {
     if (why) ldg_text_add(t, "no: %s\n", why);
     else ldg_text_add(t, "%.*f ns predicted; %s\n", ns < 100, ns, ldg_plan_strategy(i)->says);
   }
-  if (has_nest(s, dir) && !goes_down(s)) ldg_text_add(t, "      (terms, pieces, loop and walk are no candidates here: the layout is one nest of loops, which the rows above run as a whole)\n");
+  if (has_nest(s, dir) && !goes_down(s)) ldg_text_add(t, "      (what goes down the tree, from terms on, is no candidate here: the layout is one nest of loops, which the rows above run as a whole)\n");
 }
 
 enum { EXPLAINED = 8 }; /* children */

@@ -1,4 +1,4 @@
-/* Strategies that go down the tree: sums of nests in tiles, a loop over the children, and the walk. */
+/* Strategies that go down the tree: what few runs a small item has, sums of nests in tiles, a loop over the children, and the walk. */
 #include "plan_tree.h"
 
 #include "base_model.h"
@@ -104,16 +104,16 @@ static int loop_prepare(ldg_step *s, int dir, const char *force) {
 
 /* ---- pieces: one item of few runs ---- */
 
-typedef struct flat { int n; ldg_field f[LDG_PIECES]; } flat;
+typedef struct flat { int n; ldg_field f[LDG_RUNS_FEW]; } flat;
 static bool flat_of(const ldg_step *s, int dir, flat *a) {
   a->n = 0;
-  return s->rep->runs <= LDG_PIECES && s->size <= LDG_PIECES_BYTES && ldg_rep_fields(s->rep, dir == LDG_UNPACK, 0, 0, &(ldg_fields){ a->f, &a->n, LDG_PIECES });
+  return s->rep->runs <= LDG_RUNS_FEW && s->size <= LDG_RUNS_FEW_BYTES && ldg_rep_fields(s->rep, dir == LDG_UNPACK, 0, 0, &(ldg_fields){ a->f, &a->n, LDG_RUNS_FEW });
 }
 static const char *pieces_why_not(const ldg_step *s, int dir) {
   flat all;
   if (loop_why_not(s, dir)) return loop_why_not(s, dir);
   if (dir == LDG_UNPACK && s->job[dir].nest.ordered) return "destination bytes may coincide, so stream order must be kept";
-  return flat_of(s, dir, &all) ? LDG_PLAN_BACKEND->pieces.why_not(all.f, all.n) : "more than 30 runs, or 2 KiB";
+  return flat_of(s, dir, &all) ? LDG_PLAN_BACKEND->pieces.why_not(all.f, all.n) : "too many runs, or bytes";
 }
 static double pieces_cost(const ldg_step *s, int dir) {
   flat all;
@@ -272,7 +272,7 @@ static int walk_prepare(ldg_step *s, int dir, const char *force) {
 
 const ldg_tree_strategy ldg_tree_table[LDG_TREE_STRATEGIES] = {
   { { "terms", "a sum of nests, each over a tile of iterations", NULL, NULL, NULL, NULL, NULL }, terms_why_not, terms_cost, terms_prepare },
-  { { "pieces", "one item of few runs, each under a mask", NULL, NULL, NULL, NULL, NULL }, pieces_why_not, pieces_cost, pieces_prepare },
+  { { "pieces", "one item of few runs, which are known before", NULL, NULL, NULL, NULL, NULL }, pieces_why_not, pieces_cost, pieces_prepare },
   { { "loop", "a loop over the children", NULL, NULL, NULL, NULL, NULL }, loop_why_not, loop_cost, loop_prepare },
   { { "walk", "the definition: the tree, block by block", NULL, NULL, NULL, NULL, NULL }, walk_why_not, walk_cost, walk_prepare },
 };

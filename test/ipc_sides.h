@@ -125,7 +125,7 @@ static inline void serve(const line *l, const void *at) {
 }
 
 /* Bytes that were changed on their way come to no driver; what somebody seals anew is an error, or memory that is there. Of a real driver that is asked
- * only with LADING_TEST_FORGE: an H200's corrupts its own heap where a process holds hundreds of changed handles open. */
+ * only with LADING_TEST_FORGE: an H200's was seen to overwrite its own memory where a process held hundreds of changed handles open (backends/device/ipc.h). */
 static inline void refuser(const line *l) {
   enum { HEAD = 8 /* bytes that say what it is */ };
   lading_ipc token;

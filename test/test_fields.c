@@ -11,10 +11,7 @@ enum { ROOM = 1 << 20, ENTRIES = 20 };
 
 static const ldg_strategy *fields(void) { return strategy_named("fields"); }
 static const ldg_strategy *masked(void) { return strategy_named("masked"); }
-static bool has_masks(void) { /* some levels have none */
-  const int64_t at[2] = { 0, 100 }, psum[3] = { 0, 1, 3 };
-  return !masked()->why_not(&(ldg_nest){ .block = 1, .nd = 1, .at = at, .psum = psum, .list = LDG_LIST_SRC, .dim = { { 2, 0, 1 } } });
-}
+static bool has_masks(void) { return ldg_cpu_has("v4"); } /* other levels have none */
 
 static ldg_model model; /* it is not copied */
 static void use(int64_t pace) {
@@ -117,7 +114,13 @@ START_TEST(what_is_moved) {
       *(other ? &n.dim[0].dst : &n.dim[0].src) = n.block;
       set_outer(&n, side, span, &r), set_outer(&n, other, kind == 2 ? l.psum[n.dim[0].n] : n.dim[0].n * n.block, &r);
     }
-    if (!masked()->why_not(&n)) under_masks++, touching += !n.psum, check_run(masked(), &n, &a, &r);
+    n.once = false;
+    if (!masked()->why_not(&n)) {
+      under_masks++, touching += !n.psum;
+      model.number[LDG_MODEL_MASKED] = i % 4 == 1, ldg_model_use(&model); /* lines are asked for */
+      check_run(masked(), &n, &a, &r);
+    }
+    n.once = true;
     if (fields()->why_not(&n)) continue;
     able[kind]++, alone += n.nd == 1, check_run(fields(), &n, &a, &r);
   }
@@ -204,17 +207,18 @@ START_TEST(few_runs) {
     check_strategies(s, rng_in(&r, 1, 3), &r);
     sample_free(s);
   }
-  if (has_masks()) ck_assert_int_gt(planned, 40);
+  if (has_masks()) ck_assert_int_gt(planned, 60);
   else ck_assert_int_eq(planned, 0);
 }
 END_TEST
 
 /* ---- which, and for how much ---- */
 
+enum { MOST_ENTRIES = 128 };
 static const char *why_masked(const ldg_nest *like, int64_t n, int64_t len) {
-  int64_t at[LDG_PIECES + 2], psum[LDG_PIECES + 3] = { 0 };
+  int64_t at[MOST_ENTRIES + 1], psum[MOST_ENTRIES + 2] = { 0 };
   ldg_nest nest = *like;
-  for (int64_t i = 0; i < n; i++) at[i] = 1000 * i, psum[i + 1] = psum[i] + len;
+  for (int64_t i = 0; i < n; i++) at[i] = n > LDG_RUNS_FEW + 1 ? len * i : 1000 * i, psum[i + 1] = psum[i] + len; /* many of them touch */
   nest.block = 1, nest.nd = 1, nest.at = at, nest.psum = psum, nest.dim[0] = (ldg_dim){ n, 0, 1 };
   return masked()->why_not(&nest);
 }
@@ -222,16 +226,19 @@ static const char *why_masked(const ldg_nest *like, int64_t n, int64_t len) {
 START_TEST(which_few) {
   ldg_nest n = { .list = LDG_LIST_SRC };
   if (!has_masks()) return;
-  ck_assert(!why_masked(&n, LDG_PIECES, 31) && !why_masked(&n, LDG_PIECES, 32) && !why_masked(&n, LDG_PIECES / 2, 64) && !why_masked(&n, 1, 32 * LDG_PIECES));
-  ck_assert(why_masked(&n, LDG_PIECES + 1, 1) && why_masked(&n, LDG_PIECES, 33) && why_masked(&n, 1, 32 * LDG_PIECES + 1) && why_masked(&n, 3, 0));
+  ck_assert(!why_masked(&n, LDG_RUNS_FEW, 31) && !why_masked(&n, LDG_RUNS_FEW, 32) && !why_masked(&n, LDG_RUNS_FEW / 2, 64) && !why_masked(&n, 1, 32 * LDG_RUNS_FEW));
+  ck_assert(why_masked(&n, LDG_RUNS_FEW + 1, 1) && why_masked(&n, LDG_RUNS_FEW, 33) && why_masked(&n, 1, 32 * LDG_RUNS_FEW + 1) && why_masked(&n, 3, 0));
+  ck_assert(!why_masked(&n, MOST_ENTRIES, 7) && why_masked(&n, MOST_ENTRIES + 1, 7));
   n.ordered = true;
   ck_assert_ptr_nonnull(why_masked(&n, 2, 1));
+  n.ordered = false, n.once = true;
+  ck_assert_ptr_nonnull(why_masked(&n, 2, 1));
   const ldg_piece_strategy *pieces = &ldg_backend_host.pieces;
-  ldg_field f[LDG_PIECES];
-  for (int i = 0; i < LDG_PIECES; i++) f[i] = (ldg_field){ 100 * i, 50 * i, i < LDG_PIECES / 2 ? 64 : 1 };
-  ck_assert_ptr_null(pieces->why_not(f, LDG_PIECES)); /* 30 words and 15 parts */
+  ldg_field f[LDG_RUNS_FEW];
+  for (int i = 0; i < LDG_RUNS_FEW; i++) f[i] = (ldg_field){ 100 * i, 50 * i, i < LDG_RUNS_FEW / 2 ? 64 : 1 };
+  ck_assert_ptr_null(pieces->why_not(f, LDG_RUNS_FEW)); /* 30 words and 15 parts */
   f[0].len = 65;
-  ck_assert_ptr_nonnull(pieces->why_not(f, LDG_PIECES));
+  ck_assert_ptr_nonnull(pieces->why_not(f, LDG_RUNS_FEW));
   f[0] = (ldg_field){ (int64_t)1 << 30, 0, 1 };
   ck_assert_ptr_nonnull(pieces->why_not(f, 1));
   f[0] = (ldg_field){ 0, -((int64_t)1 << 30), 1 };
@@ -305,6 +312,17 @@ START_TEST(cost_of_items) {
   ck_assert_double_lt(fields()->cost(&n), near);
   n.dim[1].n = 1 << 20;
   ck_assert_double_gt(fields()->cost(&n), 1.5 * each * (1 << 20));
+  const ldg_field f[4] = { { 0, 0, 8 }, { 100, 8, 33 }, { 200, 41, 31 }, { 300, 72, 64 } }; /* 1, 2, 1 and 2 words */
+  const ldg_piece_strategy *pieces = &ldg_backend_host.pieces;
+  for (int few = 1; few < 4; few++) ck_assert_double_eq_tol(pieces->cost(f, few + 1) - pieces->cost(f, few), (few == 2 ? 2 : 4) * each, 1e-9);
+  const int64_t at[3] = { 0, 100, 200 }, psum[4] = { 0, 8, 12, 13 }, long_psum[4] = { 0, 400, 800, 900 };
+  ldg_nest item = { .block = 1, .nd = 1, .at = at, .psum = psum, .list = LDG_LIST_SRC, .dim = { { 2, 0, 1 } } };
+  const double two = fields()->cost(&item);
+  item.dim[0].n = 3;
+  ck_assert_double_eq_tol(fields()->cost(&item) - two, 2.4 * each, 1e-9);
+  ck_assert_double_le(masked()->cost(&item), 0.95 * strategy_named("varlist")->cost(&item));
+  item.psum = long_psum;
+  ck_assert_double_gt(masked()->cost(&item), 29 * 2 * each); /* not cheaper than its words, where its runs have a loop each */
   ldg_nest planes = { .block = 8, .nd = 3, .dim = { { 2, 100, 8 }, { 2, 1000, 16 }, { 50, 9000, 32 } } };
   ck_assert_double_gt(fields()->cost(&planes), near + 49); /* each of them is entered */
   ldg_model_use(NULL);

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = GROUPS_MOST * LDG_FIELD_WORDS, FAR = 1 << 29 /* bytes between an item and its fields, or the next one: kernels know 32 bits of what is between two fields */, TILE = 16 << 10 /* bytes, on both sides */, ITEMS_FEW = 16 };
+enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = GROUPS_MOST * LDG_FIELD_WORDS, TILE = 16 << 10 /* bytes, on both sides */, ITEMS_FEW = 16 };
 
 /* ---- words ---- */
 
@@ -27,7 +27,6 @@ static bool add_word(cut *c, const ldg_field *r, int64_t at, int len) {
   return true;
 }
 static int power_below(int64_t len) { return len >= WORD_MOST ? WORD_MOST : 1 << (63 - __builtin_clzll((uint64_t)len)); }
-static bool is_near(int64_t at) { return at >= -FAR && at <= FAR; }
 /* The last word ends where the run does; it may overlap the one before: both move the same there. */
 static bool cut_run(cut *c, const ldg_field *r) {
   if (r->len > RUN_MOST) return false;
@@ -53,11 +52,11 @@ static void add_lines(cut *c, const ldg_field *last, const ldg_field *r) {
   c->touched[LDG_MODEL_READ] += lines_of(last, last->src + last->len, r->src, r->len), c->touched[LDG_MODEL_WRITE] += lines_of(last, last->dst + last->len, r->dst, r->len);
 }
 static bool cut_item(const ldg_nest *n, cut *c) {
-  ldg_field f[LDG_PIECES];
-  const int runs = ldg_pieces_of(n, f);
+  ldg_field f[LDG_RUNS_FEW];
+  const int runs = ldg_runs_of(n, f);
   c->n = 0, c->moved = c->touched[0] = c->touched[1] = 0;
   for (int i = 0; i < runs; i++) {
-    if (!is_near(f[i].src) || !is_near(f[i].dst) || !cut_run(c, &f[i])) return false;
+    if (!ldg_run_is_near(f[i].src) || !ldg_run_is_near(f[i].dst) || !cut_run(c, &f[i])) return false;
     add_lines(c, i ? &f[i - 1] : &(ldg_field){ 0, 0, 0 }, &f[i]);
   }
   return runs > 0;
@@ -83,7 +82,7 @@ const char *ldg_fields_why_not(const ldg_nest *n) {
   if (n->at2) return "both sides are listed";
   if (n->ordered) return "destination bytes may coincide, so stream order must be kept";
   if (n->nd < 2) return cut_item(n, &c) && c.n <= LDG_FIELD_WORDS ? NULL : "one item of more than 6 words of 16 bytes, or of fields that are long, or far";
-  if (!is_near(n->dim[1].src) || !is_near(n->dim[1].dst)) return "items are more than 512 MiB apart";
+  if (!ldg_run_is_near(n->dim[1].src) || !ldg_run_is_near(n->dim[1].dst)) return "items are more than 512 MiB apart";
   if (!n->at && (n->dim[0].n > LDG_FIELD_WORDS || n->block > WORD_MOST)) return "more than 6 blocks, or of more than 16 bytes";
   if (!cut_item(n, &c)) return "nothing in it, more than 18 words of 16 bytes, a field of more than 64, or one that is far";
   if (!n->at && c.n > LDG_FIELD_WORDS) return "blocks of more than 6 words";
@@ -97,7 +96,7 @@ static bool is_ordered(const ldg_nest *n, const cut *c) { return n->at && writes
 /* Each kernel that is entered is one more call, once for each loop over items: what it saves for its caller takes as long (3 rows of 5 blocks packed 6.9 ns block by block, 8.6 so; Zen 4). Words are stored one by one; lines that the
  * first cache does not hold take as long as a memcpy that touches as many, if that is longer. Items may share lines. Of one item up to three words take less than under masks (pieces.c), more of them longer. */
 static int groups_of(const ldg_nest *n, const cut *c) {
-  if (c->n <= LDG_FIELD_WORDS && (n->nd < 2 || n->dim[1].n < ITEMS_FEW || !is_ordered(n, c))) return 1;
+  if (c->n <= LDG_FIELD_WORDS && (n->dim[1].n < ITEMS_FEW || !is_ordered(n, c))) return 1;
   const int most = is_ordered(n, c) ? LDG_FIELD_ORDERED : LDG_FIELD_WORDS;
   return (c->n + most - 1) / most;
 }

@@ -391,8 +391,8 @@ static void varlist_prepare(ldg_job *j) {
 }
 
 static void masked_prepare(ldg_job *j) {
-  ldg_job some = *j;
-  (j->nest.psum ? varlist_plainly : list_plainly)(&some), ldg_masked_prepare(j, &some);
+  ldg_job part = *j;
+  (j->nest.psum ? varlist_plainly : list_plainly)(&part), ldg_masked_prepare(j, &part);
 }
 
 static void fields_prepare(ldg_job *j) {

@@ -4,17 +4,21 @@
 
 #include "../backend.h"
 
-/* The runs of one iteration of what is around the innermost dim, LDG_PIECES at most; 0: there are more, or none. */
-int ldg_pieces_of(const ldg_nest *n, ldg_field f[LDG_PIECES]);
+/* Kernels know 32 bits of what is between two runs of an item. */
+enum { LDG_RUN_FAR = 1 << 29 };
+static inline bool ldg_run_is_near(int64_t at) { return at >= -LDG_RUN_FAR && at <= LDG_RUN_FAR; }
+
+/* The runs of one iteration of what is around the innermost dim, at most LDG_RUNS_FEW; 0: there are more, or none. */
+int ldg_runs_of(const ldg_nest *n, ldg_field f[LDG_RUNS_FEW]);
 
 /* As ldg_piece_strategy has them. */
-const char *ldg_pieces_why_not(const ldg_field *p, int n);
-double ldg_pieces_cost(const ldg_field *p, int n);
-void ldg_pieces_prepare(ldg_job *job, const ldg_field *p, int n, ldg_run *part, int64_t iterations);
+const char *ldg_pieces_why_not(const ldg_field *f, int n);
+double ldg_pieces_cost(const ldg_field *f, int n);
+void ldg_pieces_prepare(ldg_job *job, const ldg_field *f, int n, ldg_run *part, int64_t iterations);
 
-/* The same of lists of blocks that differ in length, or many of which touch; `some` is of the same nest, and runs some of its entries. */
+/* The same of lists of blocks that differ in length, or many of which touch; `part` is of the same nest, and runs some of its entries. */
 const char *ldg_masked_why_not(const ldg_nest *n);
 double ldg_masked_cost(const ldg_nest *n);
-void ldg_masked_prepare(ldg_job *j, const ldg_job *some);
+void ldg_masked_prepare(ldg_job *j, const ldg_job *part);
 
 #endif
