@@ -321,7 +321,7 @@ START_TEST(cost_of_items) {
   ldg_nest item = { .block = 1, .nd = 1, .at = at, .psum = psum, .list = LDG_LIST_SRC, .dim = { { 2, 0, 1 } } };
   const double two = fields()->cost(&item);
   item.dim[0].n = 3;
-  ck_assert_double_eq_tol(fields()->cost(&item) - two, 2.4 * each, 1e-9);
+  ck_assert_double_eq_tol(fields()->cost(&item) - two, 1.4 * each, 1e-9);
   ck_assert_double_le(masked()->cost(&item), 0.95 * strategy_named("varlist")->cost(&item));
   item.psum = long_psum;
   ck_assert_double_gt(masked()->cost(&item), 29 * 2 * each); /* not cheaper than its words, where its runs have a loop each */

@@ -94,7 +94,7 @@ const char *ldg_fields_why_not(const ldg_nest *n) {
 static bool is_ordered(const ldg_nest *n, const cut *c) { return n->at && writes_gaps(n) && c->n <= 2 * LDG_FIELD_ORDERED; }
 
 /* Each kernel that is entered is one more call, once for each loop over items: what it saves for its caller takes as long (3 rows of 5 blocks packed 6.9 ns block by block, 8.6 so; Zen 4). Words are stored one by one; lines that the
- * first cache does not hold take as long as a memcpy that touches as many, if that is longer. Items may share lines. Of one item up to three words take less than under masks (pieces.c), more of them longer. */
+ * first cache does not hold take as long as a memcpy that touches as many, if that is longer. Items may share lines. Of one item as many words as runs take about as long as under masks (pieces.c), out of cache 0.7 of it. */
 static int groups_of(const ldg_nest *n, const cut *c) {
   if (c->n <= LDG_FIELD_WORDS && (n->dim[1].n < ITEMS_FEW || !is_ordered(n, c))) return 1;
   const int most = is_ordered(n, c) ? LDG_FIELD_ORDERED : LDG_FIELD_WORDS;
@@ -105,7 +105,7 @@ double ldg_fields_cost(const ldg_nest *n) {
   double planes = 1;
   cut_item(n, &c);
   const double each = ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, WORD_MOST / 2, 0);
-  if (n->nd < 2) return ldg_model_ns(LDG_MODEL_CALL) + (2.4 * (double)c.n - 1.4) * each;
+  if (n->nd < 2) return ldg_model_ns(LDG_MODEL_CALL) + (1.4 * (double)c.n + 0.8) * each;
   for (int k = 2; k < n->nd; k++) planes *= (double)n->dim[k].n;
   const int side = writes_gaps(n) ? LDG_MODEL_WRITE : LDG_MODEL_READ;
   const ldg_dim d = n->dim[1];
