@@ -435,6 +435,7 @@ START_TEST(columns_outlive_the_model) {
   static char src[128 * 4096], dst[128 * 8];
   ldg_job j = { .nest = column };
   m.number[LDG_MODEL_PACE] = other.number[LDG_MODEL_PACE] = 0;
+  m.number[LDG_MODEL_SETS_APART] = other.number[LDG_MODEL_SETS_APART] = 0; /* which a second cache of 512 KiB is too small for */
   m.number[LDG_MODEL_MEET] = m.number[LDG_MODEL_SETS] = 4, other.number[LDG_MODEL_MEET] = 0;
   const ldg_strategy *paced = strategy_named("paced");
   ldg_model_use(&m);
