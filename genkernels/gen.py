@@ -69,6 +69,8 @@ def source(isa):
     out += "".join(row("shuffle.inc", isa, **params) for params in SHUFFLES.get(isa, []))
     if isa in MASKS:
         out += row("pieces.inc", isa, NAME="pieces", ASKS=0) + row("pieces.inc", isa, NAME="pieces_asking", ASKS=1)
+    else:
+        out += row("words.inc", isa, NAME="words")
     if isa in WINDOWS:
         out += row("window.inc", isa) + f"_Static_assert(LDG_WINDOW == {WINDOWS[isa]}, \"table.py and window.h agree\");\n"
     out += f"const ldg_kernels ldg_kernels_{isa} = {{ \"{isa}\", ldg_k_dense_{isa}, ldg_k_dense_loop_{isa},\n  {{\n"
@@ -80,11 +82,11 @@ def source(isa):
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     by_16 = ", ".join(f"ldg_k_{params['NAME']}_by_16_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     window = f"ldg_k_window_{isa}, {WINDOWS[isa]}" if isa in WINDOWS else "NULL, 0"
-    pieces = f"ldg_k_pieces_{isa}, ldg_k_pieces_asking_{isa}" if isa in MASKS else "NULL"
+    pieces = f"{{ ldg_k_pieces_{isa}, ldg_k_pieces_asking_{isa} }}, NULL" if isa in MASKS else f"{{ NULL }}, ldg_k_words_{isa}"
     singly = [params["NAME"] for params in SHUFFLES.get(isa, []) if params["LANE"] == 1]
     once = ", ".join(f"{{ ldg_k_{name}_once{wide}_{isa}, ldg_k_{name}_once{wide}_asking_{isa} }}" for name in singly for wide in ("", "_wide")) or "{ NULL }"
     varlists = ", ".join(f"ldg_k_var_{suffix}_{isa}" for suffix in ("src", "dst", "both", "src_late", "dst_late"))
-    return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {{ {by_16} }}, {{ {pieces} }}, {{ {once} }},\n  {window}, LDG_SHORT, LDG_REGISTER\n}};\n"
+    return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {{ {by_16} }}, {pieces}, {{ {once} }},\n  {window}, LDG_SHORT, LDG_REGISTER\n}};\n"
 
 
 def op_bodies(isa):

@@ -18,26 +18,12 @@ enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = G
 
 /* ---- words ---- */
 
-typedef struct word { int32_t src, dst; int len; } word;
-typedef struct cut { word w[WORDS_MOST]; int n; int64_t moved, touched[2]; } cut; /* bytes of an item: of its fields, and of their lines on either side */
+typedef struct cut { ldg_cut_word w[WORDS_MOST]; int n; int64_t moved, touched[2]; } cut; /* bytes of an item: of its fields, and of their lines on either side */
 
-static bool add_word(cut *c, const ldg_field *r, int64_t at, int len) {
-  if (c->n == WORDS_MOST) return false;
-  c->w[c->n++] = (word){ (int32_t)(r->src + at), (int32_t)(r->dst + at), len };
-  return true;
-}
-static int power_below(int64_t len) { return len >= WORD_MOST ? WORD_MOST : 1 << (63 - __builtin_clzll((uint64_t)len)); }
-/* The last word ends where the run does; it may overlap the one before: both move the same there. */
 static bool cut_run(cut *c, const ldg_field *r) {
-  if (r->len > RUN_MOST) return false;
-  for (int64_t at = 0; at < r->len;) {
-    const int64_t left = r->len - at;
-    const int less = power_below(left), more = less == left || less == WORD_MOST ? less : 2 * less;
-    const bool ends = more >= left && more <= r->len;
-    if (!add_word(c, r, ends ? r->len - more : at, ends ? more : less)) return false;
-    at += ends ? left : less;
-  }
-  return true;
+  const int words = r->len > RUN_MOST ? -1 : ldg_words_of(r, WORD_MOST, c->w + c->n, WORDS_MOST - c->n);
+  c->n += ldg_max(words, 0);
+  return words >= 0;
 }
 
 static bool writes_gaps(const ldg_nest *n) { return n->at ? n->list == LDG_LIST_DST : n->dim[0].dst != n->block; }
@@ -125,19 +111,19 @@ _Static_assert(offsetof(fields, tile) <= LDG_TRIAL_OWN && sizeof(fields) <= size
 static const fields *fields_of(const ldg_job *j) { return (const fields *)(const void *)j->own; }
 
 static int by_words(const void *a, const void *b) { return memcmp(((const ldg_field_kernel *)a)->word, ((const ldg_field_kernel *)b)->word, LDG_FIELD_WORDS); }
-static ldg_run *kernel_of(const word *w, int n) {
+static ldg_run *kernel_of(const ldg_cut_word *w, int n) {
   ldg_field_kernel like = { { 0 }, NULL };
   for (int i = 0; i < n; i++) like.word[i] = (unsigned char)w[i].len;
   return ((const ldg_field_kernel *)bsearch(&like, ldg_field_kernels, ldg_field_kernel_count, sizeof like, by_words))->run;
 }
-static void sort_words(word *w, int n) {
+static void sort_words(ldg_cut_word *w, int n) {
   for (int i = 1; i < n; i++)
     for (int k = i; k > 0 && w[k].len > w[k - 1].len; k--) {
-      const word swap = w[k];
+      const ldg_cut_word swap = w[k];
       w[k] = w[k - 1], w[k - 1] = swap;
     }
 }
-static void fill(group *g, ldg_dim items, const word *w, int n) {
+static void fill(group *g, ldg_dim items, const ldg_cut_word *w, int n) {
   *g = (group){ { (int32_t)items.src, (int32_t)items.dst, { w[0].src, w[0].dst } }, kernel_of(w, n) };
   for (int i = 1; i < n; i++) g->go.at[2 * i] = w[i].src - w[0].src, g->go.at[2 * i + 1] = w[i].dst - w[0].dst;
 }
@@ -169,9 +155,9 @@ static int run_loops(const ldg_job *j, const char *src, char *dst, int64_t i0, i
   return LADING_OK;
 }
 
-static void fill_some(group *g, const ldg_nest *n, const word *from, int words) {
+static void fill_some(group *g, const ldg_nest *n, const ldg_cut_word *from, int words) {
   const ldg_dim items = n->nd > 1 ? n->dim[1] : (ldg_dim){ 1, 0, 0 };
-  word w[LDG_FIELD_WORDS];
+  ldg_cut_word w[LDG_FIELD_WORDS];
   memcpy(w, from, (size_t)words * sizeof *w);
   if (!writes_gaps(n) || words > LDG_FIELD_ORDERED) sort_words(w, words);
   fill(g, items, w, words);

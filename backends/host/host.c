@@ -390,9 +390,9 @@ static void varlist_prepare(ldg_job *j) {
   ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest), LDG_TRIAL_LEAST);
 }
 
-static void masked_prepare(ldg_job *j) {
+static void runs_prepare(ldg_job *j) {
   ldg_job part = *j;
-  (j->nest.psum ? varlist_plainly : list_plainly)(&part), ldg_masked_prepare(j, &part);
+  (j->nest.psum ? varlist_plainly : list_plainly)(&part), ldg_runs_prepare(j, &part);
 }
 
 static void fields_prepare(ldg_job *j) {
@@ -524,7 +524,7 @@ static const ldg_strategy table[] = {
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL, NULL },
   { "swept", "the same, its lines read from end to end first: where blocks share them and come from memory, as a way of a trial", ldg_swept_why_not, plain_cost, swept_prepare, late_share, NULL },
   { "fields", "item by item, in words of up to 16 bytes at places that stay in registers", ldg_fields_why_not, ldg_fields_cost, fields_prepare, NULL, NULL },
-  { "masked", "a list of few runs, each under a mask, at places that the job has", ldg_masked_why_not, ldg_masked_cost, masked_prepare, NULL, NULL },
+  { "runs", "a list of few runs, each under a mask or in words, at places that the job has", ldg_runs_why_not, ldg_runs_cost, runs_prepare, NULL, NULL },
   { "shuffle", "64 bytes at a time: one load, one shuffle, one store", shuffle_why_not, shuffle_cost, shuffle_prepare, NULL, NULL },
   { "window", "16 or 32 bytes at a time, shuffled; stores overwrite what the ones before had too much", window_why_not, window_cost, window_prepare, NULL, NULL },
   { "varlist", "gather or scatter of blocks that differ in length", varlist_why_not, plain_cost, varlist_prepare, NULL, NULL },

@@ -337,19 +337,22 @@ typedef struct ldg_window {
 #define LDG_WINDOW_BASE 0x70 /* so that bytes 16 and on are 0x80 and on, which x86's shuffles of 16 bytes take for none */
 static inline int64_t ldg_window_half(int64_t span, int window) { return span >= 16 && window > 16 ? 16 : span >= 8 ? 8 : 4; }
 
-/* What a kernel of few runs goes by, in job->own: words of 32 bytes, and from the end on those under masks, of up to as many, that are `there`; the last of either comes first. Other iterations than
- * all are for `part`, which looks for what it goes by first. */
-enum { LDG_PIECE_WORD = 32, LDG_PIECE_ROOM = 60, LDG_PIECE_MOST = 30 };
+/* What a kernel of few runs goes by, in job->own: words of 32 bytes, and from the end on those under masks, of up to as many, that are `there`; or, of levels without masks, words of 32, 16, 8, 4, 2 bytes and one,
+ * each width behind the one before. The last of each kind comes first. Other iterations than all are for `part`, which looks for what it goes by first. */
+enum { LDG_PIECE_WORD = 32, LDG_PIECE_WIDTHS = 6, LDG_PIECE_ROOM = 60, LDG_PIECE_MOST = 30 };
 typedef struct ldg_piece { int32_t src, dst; } ldg_piece;
 typedef struct ldg_piece_masked { ldg_piece to; uint64_t there; } ldg_piece_masked;
 typedef struct ldg_pieces {
   ldg_long long_;
   ldg_run *part;
   int64_t iterations;
-  int32_t n_whole, n_masked; /* at most LDG_PIECE_MOST of either, and no more than there is room for */
-  union { ldg_piece whole[LDG_PIECE_ROOM]; ldg_piece_masked masked[LDG_PIECE_ROOM / 2]; };
+  unsigned char n_whole, n_masked, n_words[LDG_PIECE_WIDTHS]; /* at most LDG_PIECE_MOST of each, and no more than there is room for */
+  union { ldg_piece whole[LDG_PIECE_ROOM]; ldg_piece_masked masked[LDG_PIECE_ROOM / 2]; int64_t word[LDG_PIECE_ROOM] /* both places: one load less */; };
 } ldg_pieces;
 #define LDG_PIECE_MASKED(p, k) ((p)->masked[LDG_PIECE_ROOM / 2 - 1 - (k)])
+LDG_INLINE int64_t ldg_piece_word(int32_t src, int32_t dst) { return (int64_t)dst * ((int64_t)1 << 32) + (uint32_t)src; }
+LDG_INLINE int64_t ldg_piece_src(int64_t word) { return (int32_t)word; }
+LDG_INLINE int64_t ldg_piece_dst(int64_t word) { return word >> 32; }
 #define LDG_PIECE_CASES(F) F(29) F(28) F(27) F(26) F(25) F(24) F(23) F(22) F(21) F(20) F(19) F(18) F(17) F(16) F(15) F(14) F(13) F(12) F(11) F(10) F(9) F(8) F(7) F(6) F(5) F(4) F(3) F(2) F(1) F(0)
 #define LDG_PIECE_COUNT(k) + 1
 _Static_assert(0 LDG_PIECE_CASES(LDG_PIECE_COUNT) == LDG_PIECE_MOST, "there is a case for each");
@@ -364,7 +367,7 @@ typedef struct ldg_kernels {
   ldg_run *transpose[LDG_TRANSPOSE_ROWS][3];                      /* [any number of lines at once, by the first numbers of job->own, by the second ones] */
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and late */
   ldg_run *shuffle[LDG_LANES], *by_16[LDG_LANES];                 /* NULL: not at this level */
-  ldg_run *pieces[2];                                             /* [they ask for lines]; NULL: not at this level */
+  ldg_run *pieces[2], *words;                                     /* [they ask for lines], of levels with masks, and of those without; NULL: not at this level */
   ldg_run *once[2][2];                                            /* a list in a window of 32 bytes, of 64; [it asks for its lines, and may start anywhere]; with lanes of 1 byte */
   ldg_run *window;                                                /* NULL: not at this level */
   int window_bytes, short_bytes, register_bytes;                  /* LDG_SHORT, LDG_REGISTER */
