@@ -184,6 +184,14 @@ void ldg_fields_prepare(ldg_job *j) {
   j->run = n->nd > 2 ? run_loops : run_of(j);
 }
 
+ldg_run *ldg_fields_of_list(const ldg_nest *n, ldg_field_group *g) {
+  group all;
+  cut c;
+  if (n->nd != 2 || !n->at || ldg_fields_why_not(n) || !cut_item(n, &c) || c.n > LDG_FIELD_WORDS) return NULL;
+  fill_some(&all, n, c.w, c.n), *g = all.go;
+  return all.run;
+}
+
 /* ---- one item ---- */
 
 /* What parts of it go by comes first, as they look for it there. */

@@ -491,24 +491,27 @@ static double window_cost(const ldg_nest *n) {
   window_of(n, &w);
   return ldg_cost_window(n, w.inside, w.times);
 }
-/* Iterations of the outermost dim from which on windows take no longer than blocks. A list has one window; lists in loops have no
- * other kernel. */
-static int64_t few_of(const ldg_nest *n, const ldg_window *w) {
+/* Iterations of the outermost dim from which on windows take no longer than what does the same without. */
+static int64_t few_of(const ldg_nest *n, const ldg_window *w, double (*other)(const ldg_nest *)) {
   ldg_nest some = *n;
   int64_t *few = &some.dim[n->nd - 1].n;
-  if (n->at) return w->inside == n->nd ? n->dim[0].n : 0;
-  for (*few = w->times; *few < n->dim[n->nd - 1].n && ldg_cost_window(&some, w->inside, w->times) > ldg_cost_block(&some); *few *= 2) ;
+  for (*few = w->times; *few < n->dim[n->nd - 1].n && ldg_cost_window(&some, w->inside, w->times) > other(&some); *few *= 2) ;
   return *few;
 }
 _Static_assert(sizeof(ldg_window) <= sizeof ((ldg_job *)NULL)->own, "what a window goes by fits into a job");
+_Static_assert(sizeof(ldg_field_group) <= sizeof ((ldg_window *)NULL)->own, "what fields go by has room");
+/* A list has one window; few lists go field by field, and what of them has no kernel list by list. */
 static void window_prepare(ldg_job *j) {
+  const ldg_nest *n = &j->nest;
   ldg_window *w = (ldg_window *)(void *)j->own;
   ldg_job part = *j;
-  window_of(&j->nest, w);
+  window_of(n, w);
   j->run = ldg_host_kernels()->window;
-  if (j->nest.at) part.nest.nd = 1;
-  (!j->nest.at ? block_plainly : j->nest.psum ? varlist_plainly : list_plainly)(&part);
-  memcpy(&w->long_, part.own, sizeof w->long_), w->part = part.run, w->few = few_of(&j->nest, w);
+  if (n->at) part.nest.nd = 1;
+  (!n->at ? block_plainly : n->psum ? varlist_plainly : list_plainly)(&part);
+  ldg_run *fields = ldg_fields_of_list(n, (ldg_field_group *)(void *)part.own);
+  memcpy(w->own, part.own, sizeof w->own), w->part = fields ? fields : part.run;
+  w->few = !n->at ? few_of(n, w, ldg_cost_block) : fields ? few_of(n, w, ldg_fields_cost) : w->inside == n->nd ? n->dim[0].n : 0;
 }
 
 static void by_16_prepare(ldg_job *j) { j->run = by_16_kernel(&j->nest); }

@@ -326,13 +326,13 @@ LDG_INLINE void ldg_ask_once(const ldg_shuffle *w, const char *s, const char *d)
 /* What a window kernel goes by, in job->own, where there are no masks of bytes. A span that is not to be left is loaded and stored as two
  * halves, which overlap; `exact` shuffles from those to those, `fast` from a whole register to a whole one. */
 typedef struct ldg_window {
-  ldg_long long_;                                                 /* as in ldg_shuffle */
+  union { ldg_long long_; unsigned char own[LDG_ASKED_AT]; };     /* what `part` goes by */
   unsigned char fast[32], exact[32];                              /* of every byte of the destination, its byte of the source, from LDG_WINDOW_BASE on */
   int32_t span[2], times, inside;                                 /* bytes of a window on either side; as in ldg_shuffle */
   int64_t from, to;
   int64_t room;                                                   /* iterations left that a fast window needs, itself among them */
   int64_t few;                                                    /* fewer iterations of the outermost dim go by `part` */
-  ldg_run *part;                                                  /* blocks, or a list */
+  ldg_run *part;                                                  /* blocks, a list, or its fields */
 } ldg_window;
 #define LDG_WINDOW_BASE 0x70 /* so that bytes 16 and on are 0x80 and on, which x86's shuffles of 16 bytes take for none */
 static inline int64_t ldg_window_half(int64_t span, int window) { return span >= 16 && window > 16 ? 16 : span >= 8 ? 8 : 4; }
