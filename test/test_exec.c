@@ -1,0 +1,135 @@
+/* exec: movers by themselves, in every width that has a loop of its own and in every arrangement; through plans most of them are seldom chosen. */
+#include "random_types.h"
+#include "api.h"
+#include "exec_range.h"
+#include "sides.h"
+
+#include <inttypes.h>
+
+static const int64_t widths[] = { 1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64 };
+
+/* ---- two layouts zipped ---- */
+
+/* n blocks of so many bytes, listed in no order or strided, as whole ones or `times` as long. */
+static sample *blocks_of(rng *r, bool listed, int64_t n, int64_t width, bool twice) {
+  int64_t at[64];
+  sample *block = s_contiguous(width, s_elem(LADING_BYTE));
+  if (!listed) return s_hvector(n, 1, rng_in(r, 0, 1) ? width + rng_in(r, 1, 30) : -width - rng_in(r, 1, 30), block);
+  for (int64_t i = 0; i < n; i++) at[i] = twice ? rng_in(r, 0, n * width) : i * (width + 5);
+  for (int64_t i = n - 1; i > 0; i--) {
+    const int64_t k = rng_in(r, 0, i), t = at[i];
+    at[i] = at[k], at[k] = t;
+  }
+  return s_hindexed_block(n, 1, at, block);
+}
+
+static ldg_side plain_side(const side *d) {
+  ldg_side s;
+  ck_assert_int_eq(ldg_api_side(d->s->type, d->count, base_of(d), NULL, &s), LADING_OK);
+  return s;
+}
+
+static void try_zip(const side *a, side *b, int64_t lo, int64_t hi) {
+  const ldg_side s = plain_side(a), d = plain_side(b);
+  char *want = malloc((size_t)b->b.n + 1);
+  memcpy(want, b->b.data, (size_t)b->b.n);
+  for (int64_t k = lo; k < hi; k++) want[b->x->at[k] - b->x->lo] = a->b.data[a->x->at[k] - a->x->lo];
+  ldg_exec_zip(s.rep, s.base, d.rep, d.base, lo, hi);
+  ck_assert_msg(memcmp(want, b->b.data, (size_t)b->b.n) == 0, "[%" PRId64 ", %" PRId64 ") of %s zipped with %s is wrong", lo, hi, a->s->spell, b->s->spell);
+  free(want);
+}
+
+/* Fewer blocks than are planned for, or more; places that coincide keep the byte that comes last. */
+START_TEST(rows_of_every_width) {
+  rng r = rng_of(501);
+  for (int64_t i = 0; i < 4 * COUNT_OF(widths) * share_of(6); i++) {
+    const int64_t width = widths[i / 4 % COUNT_OF(widths)], n = rng_in(&r, 4, 64);
+    sample *s = blocks_of(&r, i & 1, n, width, i % 3 == 0), *d = blocks_of(&r, i & 2, n, width, i % 5 == 0);
+    side a = side_of(s, 1, rng_next(&r)), b = side_of(d, 1, rng_next(&r));
+    for (int k = 0; k < 4; k++) {
+      const int64_t lo = k ? rng_in(&r, 0, a.x->n - 1) : 0, hi = k ? rng_in(&r, lo + 1, a.x->n) : a.x->n;
+      buffer_fill(&a.b, rng_next(&r)), try_zip(&a, &b, lo, hi);
+    }
+    side_free(&a), side_free(&b);
+    sample_free(s), sample_free(d);
+  }
+}
+END_TEST
+
+/* Longer blocks are split into, or put together of, whole ones of every width. */
+START_TEST(split_into_every_width) {
+  enum { LONG = 20, MOST = 9, ROOM = LONG * MOST * 64 + 4096 };
+  static char src[ROOM], dst[ROOM], want[ROOM];
+  rng r = rng_of(502);
+  for (int64_t i = 0; i < 2 * COUNT_OF(widths) * share_of(20); i++) {
+    const bool splits = i & 1;
+    const int64_t piece = widths[i / 2 % COUNT_OF(widths)], n = rng_in(&r, 1, LONG), m = rng_in(&r, 2, MOST), block = piece * m;
+    int32_t each[LONG], list[LONG * MOST];
+    for (int64_t k = 0; k < n; k++) each[k] = (int32_t)rng_in(&r, 0, ROOM - block);
+    for (int64_t k = 0; k < n * m; k++) list[k] = (int32_t)rng_in(&r, 0, ROOM - piece); /* some coincide */
+    for (int k = 0; k < ROOM; k++) src[k] = (char)rng_next(&r), dst[k] = want[k] = (char)rng_next(&r);
+    const bool has_loop = piece != 3 && piece != 7 && piece != 56;
+    for (int64_t k = 0; has_loop && k < n * m; k++) {
+      const int64_t at = each[k / m] + k % m * piece;
+      memcpy(want + (splits ? list[k] : at), src + (splits ? at : list[k]), (size_t)piece);
+    }
+    const ldg_lists l = { src, dst, splits ? each : list, splits ? list : each };
+    ck_assert_int_eq(ldg_exec_split(&l, splits ? block : piece, splits ? piece : block, n), has_loop);
+    ck_assert_msg(memcmp(dst, want, ROOM) == 0, "%" PRId64 " blocks of %" PRId64 " pieces of %" PRId64 " bytes", n, m, piece);
+  }
+}
+END_TEST
+
+/* ---- reductions by nests ---- */
+
+enum { SPACE = 1 << 17, ENTRIES = 70 };
+static int32_t numbers[SPACE], sums[SPACE], expected[SPACE];
+
+/* One iteration, or entry, after the other; everything in elements. */
+static void add_nest(const ldg_nest *n, int k, int64_t src, int64_t dst, int64_t i0, int64_t count) {
+  for (int64_t i = i0; i < i0 + count; i++) {
+    const int64_t step = i - (n->at && k == 0 ? 0 : i0);
+    int64_t s = src + step * n->dim[k].src, d = dst + step * n->dim[k].dst, len = n->block;
+    if (k == 0 && n->at) {
+      const int64_t line = n->psum ? n->psum[i] : i * (n->list == LDG_LIST_SRC ? n->dim[0].dst : n->dim[0].src);
+      s = src + (n->list == LDG_LIST_SRC ? n->at[i] : line), d = dst + (n->list == LDG_LIST_SRC ? line : n->at[i]);
+      len = n->psum ? n->psum[i + 1] - n->psum[i] : n->block;
+    }
+    if (k) add_nest(n, k - 1, s, d, 0, n->dim[k - 1].n);
+    else for (int64_t b = 0; b < len; b += 4) expected[(d + b) / 4] = (int32_t)((uint32_t)expected[(d + b) / 4] + (uint32_t)numbers[(s + b) / 4]);
+  }
+}
+
+static void check_nest(const ldg_nest *n, int64_t src, int64_t dst, int64_t i0, int64_t count, rng *r) {
+  for (int i = 0; i < SPACE; i++) numbers[i] = (int32_t)rng_next(r), sums[i] = expected[i] = (int32_t)rng_next(r);
+  add_nest(n, n->nd - 1, src, dst, i0, count);
+  ldg_exec_nest_op(ldg_plan_op(LADING_SUM, LADING_INT32), n, (const char *)numbers + src, (char *)sums + dst, i0, count);
+  ck_assert_msg(memcmp(sums, expected, sizeof sums) == 0, "%d loops, %" PRId64 " entries of %" PRId64 " bytes, %" PRId64 " of %" PRId64 " iterations from %" PRId64, n->nd, n->dim[0].n,
+                n->psum ? -1 : n->block, count, n->dim[n->nd - 1].n, i0);
+}
+
+/* Loops around a list, forwards and backwards on the listed side, or none; of entries of a few elements and of many, of one length and of lengths of their own. */
+START_TEST(loops_around_lists) {
+  rng r = rng_of(503);
+  for (int i = 0; i < share_of(300); i++) {
+    int64_t at[ENTRIES], sum[ENTRIES + 1] = { 0 };
+    const bool ragged = i % 3 == 0, to_list = i & 1;
+    const int64_t n = rng_in(&r, 1, ragged || i % 5 == 0 ? ENTRIES : 20), most = rng_in(&r, 0, 3) ? 6 : 70, block = 4 * rng_in(&r, 1, most), loops = i % 7 == 0 ? 2 : 1;
+    for (int64_t k = 0; k < n; k++) sum[k + 1] = sum[k] + (ragged ? 4 * rng_in(&r, 1, most) : block);
+    for (int64_t k = 0; k < n; k++) at[k] = sum[n - 1 - k] + 4 * (n - k); /* backwards, apart */
+    const int64_t size = sum[n], span = size + 4 * n + 8, all = 4 * SPACE / span, turns = ldg_min(all / 2, rng_in(&r, 1, 60)), outer = ldg_min(all / (2 * ldg_max(turns, 1)), 3);
+    if (turns < 1 || (loops == 2 && outer < 1)) continue;
+    const int64_t far = rng_in(&r, 0, 2) ? span : -span, shift = far < 0 ? (turns * (loops == 2 ? outer : 1) - 1) * span : 0;
+    const ldg_dim loop = to_list ? (ldg_dim){ turns, size, far } : (ldg_dim){ turns, i % 4 ? far : 0, size };
+    ldg_nest nest = { .block = ragged ? 1 : block, .nd = 2, .dim = { { n, to_list && !ragged ? block : 0, to_list || ragged ? 0 : block }, loop }, .at = at, .psum = ragged ? sum : NULL, .span = span,
+                      .list = to_list ? LDG_LIST_DST : LDG_LIST_SRC };
+    if (loops == 2) nest.dim[nest.nd++] = to_list ? (ldg_dim){ outer, turns * size, turns * far } : (ldg_dim){ outer, turns * far, turns * size };
+    check_nest(&nest, to_list ? 0 : shift, to_list ? shift : 0, 0, nest.dim[nest.nd - 1].n, &r);
+    nest.nd = 1;
+    const int64_t i0 = rng_in(&r, 0, n - 1);
+    check_nest(&nest, 0, 0, i0, rng_in(&r, 1, n - i0), &r);
+  }
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("exec", argc, argv, rows_of_every_width, split_into_every_width, loops_around_lists); }
