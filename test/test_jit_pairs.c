@@ -178,6 +178,32 @@ START_TEST(rows_that_do_not_end_together) {
 }
 END_TEST
 
+/* Blocks of bytes alone that halve the numbers of the other side, and items that take too long to end together, have none. */
+START_TEST(pairs_without_kernels) {
+  if (TEST_TSAN) return; /* the threads of the library do what they do in other tests */
+  enum { N = 500 };
+  static float numbers[15 * N], whole[8 * N], want[8 * N];
+  static char halved[46 * N];
+  char *cache = own_cache(helper_path());
+  lading_type *t = parsed("resized(hindexed([3,5],[0,20],float),0,60)"), *bytes = parsed("(join (0 (bytes 6)) (10 (bytes 10)) (30 (bytes 16)))");
+  for (int k = 0; k < 4; k++, settles(60)) {
+    for (int i = 0; i < 15 * N; i++) numbers[i] = (float)(i % 91);
+    for (int i = 0; i < 8 * N; i++) whole[i] = (float)(i % 17), want[i] = whole[i] + numbers[i / 8 * 15 + (i % 8 < 3 ? i % 8 : i % 8 + 2)];
+    ck_assert_int_eq(lading_unpack(bytes, N, halved, whole, 0, sizeof whole), LADING_OK);
+    ck_assert_int_eq(lading_copy_op(t, N, numbers, bytes, N, halved, 0, sizeof whole, LADING_SUM), LADING_OK);
+    ck_assert_int_eq(lading_pack(bytes, N, halved, whole, 0, sizeof whole), LADING_OK);
+    ck_assert_mem_eq(whole, want, sizeof want);
+  }
+  ck_assert_int_eq(count_text(t, "it splits elements"), 1);
+  lading_type *longer = parsed("resized(hindexed([60,40],[0,70],byte),0,120)"), *shorter = parsed("resized(hindexed([50,49],[0,60],byte),0,113)"); /* 9900 bytes */
+  for (int k = 0; k < 4; k++, settles(60)) check_pair(longer, 990, shorter, 1000, 99000);
+  ck_assert_int_eq(count_text(longer, "what both sides have in common is too large"), 1);
+  ck_assert_int_eq(kernels_of(longer), 0);
+  lading_type_free(t), lading_type_free(bytes), lading_type_free(longer), lading_type_free(shorter);
+  drop_cache(cache);
+}
+END_TEST
+
 /* Bytes added by hand: items of 8, 16 and 8 of them. */
 static void sum_into(const lading_type *t, int64_t items, int64_t extent) {
   static unsigned char mem[1 << 16], want[1 << 16], packed[1 << 16];
@@ -350,5 +376,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!helper_path()) return puts("lading-jit was not built"), 77;
   return CHECK_MAIN("jit_pairs", argc, argv, partners_have_places, partners_with_kernels_stay, partners_change_while_kernels_come, types_freed_while_looked_at,
-                    rows_that_do_not_end_together, items_that_coincide, ops_take_turns, kernels_are_for_as_many_as_they_gain, looks_hold_up_what_they_are_about, forks_look_once);
+                    rows_that_do_not_end_together, pairs_without_kernels, items_that_coincide, ops_take_turns, kernels_are_for_as_many_as_they_gain, looks_hold_up_what_they_are_about, forks_look_once);
 }
