@@ -5,6 +5,7 @@
 #include "sides.h"
 
 #include <inttypes.h>
+#include <sys/mman.h>
 
 static const int64_t widths[] = { 1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64 };
 
@@ -132,4 +133,56 @@ START_TEST(loops_around_lists) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("exec", argc, argv, rows_of_every_width, split_into_every_width, loops_around_lists); }
+/* ---- offsets that take more than 4 bytes ---- */
+
+enum { FAR_BLOCKS = 120, FAR_BYTES = FAR_BLOCKS * 64 };
+#define FAR_SPAN ((int64_t)3 << 30)
+/* Blocks at either end of memory, most of which nobody touches. */
+typedef struct far_list { char *mem; lading_type *type; int64_t n, width, at[FAR_BLOCKS]; } far_list;
+
+static far_list far_list_of(rng *r, int64_t width, bool list) {
+  far_list f = { .n = FAR_BYTES / width, .width = width };
+  if (f.n > FAR_BLOCKS) f.n = FAR_BLOCKS;
+  f.mem = mmap(NULL, (size_t)FAR_SPAN + (1 << 20), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ck_assert(f.mem != MAP_FAILED);
+  for (int64_t i = 0; i < f.n; i++) f.at[i] = list ? (width + 3) * (f.n - i) + (rng_in(r, 0, 1) ? FAR_SPAN : 0) : (width + 3) * i;
+  f.at[0] = list ? FAR_SPAN + (1 << 19) : 0, f.at[f.n - 1] = list ? 0 : (width + 3) * (f.n - 1);
+  lading_type *block;
+  ck_assert_int_eq(lading_type_contiguous(width, lading_elem_type(LADING_INT8), &block), LADING_OK);
+  if (list) ck_assert_int_eq(lading_type_hindexed_block(f.n, 1, f.at, block, &f.type), LADING_OK);
+  else ck_assert_int_eq(lading_type_hvector(f.n, 1, width + 3, block, &f.type), LADING_OK);
+  lading_type_free(block);
+  return f;
+}
+static void far_list_free(far_list *f) { lading_type_free(f->type), munmap(f->mem, (size_t)FAR_SPAN + (1 << 20)); }
+static char *far_byte(const far_list *f, int64_t k) { return f->mem + f->at[k / f->width] + k % f->width; }
+static void far_fill(const far_list *f, char *copy, rng *r) {
+  for (int64_t k = 0; k < f->n * f->width; k++) *far_byte(f, k) = copy[k] = (char)rng_next(r);
+}
+
+/* Whole and in part: packed, unpacked, reduced, and copied to another one, which may be a row, of blocks of that length or another. */
+START_TEST(lists_that_reach_far) {
+  static char a[FAR_BYTES], b[FAR_BYTES], packed[FAR_BYTES];
+  rng r = rng_of(504);
+  for (int i = 0; i < share_of(60); i++) {
+    const int64_t width = widths[rng_in(&r, 0, COUNT_OF(widths) - 1)], other = i % 3 ? width : widths[rng_in(&r, 0, COUNT_OF(widths) - 1)];
+    far_list s = far_list_of(&r, width, i % 4 != 1), d = far_list_of(&r, other, i % 4 != 2);
+    const int64_t all = ldg_min(s.n * s.width, d.n * d.width);
+    for (int k = 0; k < 6; k++) {
+      const int64_t lo = k < 2 ? 0 : rng_in(&r, 0, all), hi = k < 2 ? all : rng_in(&r, lo, all);
+      far_fill(&s, a, &r), far_fill(&d, b, &r);
+      ck_assert_int_eq(lading_pack(s.type, 1, s.mem, packed, lo, hi), LADING_OK);
+      ck_assert(!memcmp(packed, a + lo, (size_t)(hi - lo)));
+      ck_assert_int_eq(lading_pack_op(s.type, 1, s.mem, packed, lo, hi, LADING_SUM), LADING_OK);
+      for (int64_t x = lo; x < hi; x++) ck_assert_int_eq(packed[x - lo], (char)(2 * a[x]));
+      if (k % 2) ck_assert_int_eq(lading_copy(s.type, 1, s.mem, d.type, 1, d.mem, lo, hi), LADING_OK);
+      else ck_assert_int_eq(lading_unpack(d.type, 1, d.mem, a + lo, lo, hi), LADING_OK);
+      memcpy(b + lo, a + lo, (size_t)(hi - lo));
+      for (int64_t x = 0; x < d.n * d.width; x++) ck_assert_msg(*far_byte(&d, x) == b[x], "%" PRId64 " to %" PRId64 " bytes, byte %" PRId64, width, other, x);
+    }
+    far_list_free(&s), far_list_free(&d);
+  }
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("exec", argc, argv, rows_of_every_width, split_into_every_width, loops_around_lists, lists_that_reach_far); }
