@@ -151,4 +151,33 @@ START_TEST(stack_of_a_copy) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("op_bytes", argc, argv, bytes_take_the_other_side, items_begin_with_any_element, stack_of_a_copy); }
+/* Elements of two sides that are told apart by no more than how they are described go together; the first that differs is an error, and so is a range that cuts one of either side. */
+START_TEST(elements_agree_one_by_one) {
+  static const struct { const char *s, *d; int64_t lo, hi; int code; } all[] = {
+    { "contiguous(6,struct([1,1],[0,4],[int,float]))", "contiguous(3,struct([1,1,1,1],[0,4,8,12],[int,float,int,float]))", 0, 48, LADING_OK },
+    { "contiguous(6,struct([1,1],[0,4],[int,float]))", "contiguous(3,struct([1,1,1,1],[0,4,8,12],[int,float,int,float]))", 12, 44, LADING_OK },
+    { "contiguous(6,struct([1,1],[0,4],[int,float]))", "contiguous(3,struct([1,1,1,1],[0,4,8,12],[int,float,float,int]))", 0, 48, LADING_ERR_ARG },
+    { "contiguous(6,struct([1,1],[0,4],[int,float]))", "contiguous(3,struct([1,1,1,1],[0,4,8,12],[int,float,float,int]))", 0, 8, LADING_OK },
+    { "contiguous(6,struct([1,1],[0,4],[int,float]))", "contiguous(3,struct([1,1,1,1],[0,4,8,12],[int,float,float,int]))", 4, 12, LADING_ERR_ARG },
+    { "contiguous(6,struct([1,1],[0,4],[int,float]))", "struct([3,3],[0,24],[struct([1,1],[0,4],[int,float]),struct([1,1],[0,4],[int,float])])", 4, 48, LADING_OK },
+    { "contiguous(12,int)", "contiguous(12,float)", 0, 48, LADING_ERR_ARG },
+    { "contiguous(16,int8)", "contiguous(4,int)", 0, 4, LADING_ERR_ARG },
+    { "contiguous(3,struct([1,1],[0,1],[int8,int16]))", "contiguous(3,struct([1,1],[0,2],[int16,int8]))", 1, 3, LADING_ERR_ARG },
+    { "contiguous(4,struct([3,1],[0,12],[int,float]))", "contiguous(2,struct([2,1,1,3,1],[0,8,12,16,28],[int,int,float,int,float]))", 8, 60, LADING_OK },
+  };
+  for (int64_t i = 0; i < COUNT_OF(all); i++) {
+    lading_type *s = parsed(all[i].s), *d = parsed(all[i].d);
+    char src[64], dst[64], want[64];
+    int32_t one = 1;
+    for (int k = 0; k < 64; k += 4) memset(src + k, 0, 4), memcpy(dst + k, &one, 4), memcpy(want + k, &one, 4); /* as a float it is something, too */
+    for (int64_t k = all[i].lo; k < all[i].hi; k++) src[k] = dst[k];
+    const int e = lading_copy_op(s, 1, src, d, 1, dst, all[i].lo, all[i].hi, LADING_SUM);
+    ck_assert_msg(e == all[i].code, "%s onto %s says %d", all[i].s, all[i].d, e);
+    for (int64_t k = all[i].lo; !e && k < all[i].hi; k += 4) one = 2, memcpy(want + k, &one, 4);
+    ck_assert_mem_eq(dst, want, 64); /* sums of the least numbers are bits that move by one, of floats, too */
+    lading_type_free(s), lading_type_free(d);
+  }
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("op_bytes", argc, argv, bytes_take_the_other_side, items_begin_with_any_element, stack_of_a_copy, elements_agree_one_by_one); }
