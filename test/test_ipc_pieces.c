@@ -496,6 +496,14 @@ START_TEST(pieces_that_fail) {
     ck_assert_int_eq(lading_ipc_export(at, &token), i ? LADING_ERR_UNSUPPORTED : LADING_ERR_DEVICE);
     devices_say(&v, "reset");
   }
+  if (v.d->fake && !strcmp(v.backend, "cuda")) { /* nor is there a descriptor of it */
+    char *only = piece_new(BY_FABRIC);
+    const int64_t before = devices_say(&v, "leaks");
+    let_fail("MemExportToShareableHandle", 999);
+    ck_assert_int_eq(lading_ipc_export(only, &token), LADING_ERR_UNSUPPORTED);
+    ck_assert_int_eq(devices_say(&v, "leaks"), before);
+    piece_free(only);
+  }
   serve(&l, at);
   piece_free(at);
   finish(&l);

@@ -232,6 +232,34 @@ START_TEST(all_chunks_are_lent) {
 }
 END_TEST
 
+/* Who is told that there is no memory for another chunk waits for those there are, and so do all from then on; who has none is told so. */
+START_TEST(no_memory_for_another_chunk) {
+  v = devices_open();
+  if (!v.d->fake || strcmp(v.backend, "cuda")) return devices_close(&v);
+  pthread_t t;
+  cargo c = cargo_new(STRIDED, LADING_MEM_HOST, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c);
+  devices_say(&v, "fail cuMemHostAlloc 1 2");
+  ck_assert_int_eq(lading_enqueue(v.q, &w, NULL), LADING_ERR_NOMEM);
+  devices_say(&v, "patience -1"), devices_say(&v, "still 1");
+  for (int i = 0; i < 2; i++) OK(lading_enqueue(v.q, &w, NULL));
+  count_from_here();
+  devices_say(&v, "fail cuMemHostAlloc 1 2");
+  ck_assert_int_eq(pthread_create(&t, NULL, go_on_soon, NULL), 0);
+  OK(lading_enqueue(v.q, &w, NULL));
+  pthread_join(t, NULL);
+  OK(lading_queue_sync(v.q));
+  check_packed(&c);
+  devices_say(&v, "still 0");
+  for (int i = 0; i < LDG_CHUNKS; i++) OK(lading_enqueue(v.q, &w, NULL));
+  OK(lading_queue_sync(v.q));
+  check_packed(&c);
+  called("MemHostAlloc", 1);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
 /* More than all chunks hold, and elements that chunks do not divide. */
 START_TEST(through_chunks) {
   v = devices_open();
@@ -262,5 +290,5 @@ END_TEST
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_chunks", argc, argv, from_host_when_idle, from_host_when_busy, from_host_behind_others, from_host_without_flags, chunks_of_queues_that_go,
-                    chunks_for_threads, chunks_come_back_from_failures, all_chunks_are_lent, through_chunks);
+                    chunks_for_threads, chunks_come_back_from_failures, all_chunks_are_lent, no_memory_for_another_chunk, through_chunks);
 }
