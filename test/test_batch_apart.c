@@ -115,4 +115,17 @@ START_TEST(looks_are_counted) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("batch_apart", argc, argv, never_wrong, faces_of_a_box, dense_and_empty, looks_are_counted); }
+/* Items whose places cannot be counted may be anywhere, and then so is all that has bytes. */
+START_TEST(beyond_numbers) {
+  ldg_batch_place p, some, none;
+  const ldg_side s = { &ldg_rep_one_byte, INT64_C(1) << 40, INT64_C(1) << 40, (const char *)(uintptr_t)FAR };
+  ldg_batch_place_side(&p, &s, 0, 1000);
+  ldg_batch_place_dense(&some, (void *)(uintptr_t)1, 1), ldg_batch_place_dense(&none, (void *)(uintptr_t)1, 0);
+  ck_assert(!apart(&p, &some) && !apart(&some, &p) && !apart(&p, &p));
+  ck_assert(apart(&p, &none));
+  ldg_batch_place_side(&p, &s, 5, 5);
+  ck_assert(apart(&p, &some));
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("batch_apart", argc, argv, never_wrong, faces_of_a_box, dense_and_empty, beyond_numbers, looks_are_counted); }
