@@ -405,6 +405,37 @@ START_TEST(every_list) {
 }
 END_TEST
 
+/* Said to gain, whatever the helper found. */
+static void gains(const char *path) { forge(path, 1, INT64_MAX, false, NULL); }
+
+/* Unless all is forced calls of many entries are timed: by the library and by the kernel in turns. */
+START_TEST(lists_that_are_timed) {
+  enum { N = 400 };
+  int64_t at[N];
+  rng r = rng_of(78);
+  char *cache = own_cache(helper_path());
+  unsetenv("LADING_FORCE");
+  for (int64_t k = 0; k < N; k++) at[k] = 40 * k;
+  for (int64_t k = N - 1; k > 0; k--) {
+    const int64_t x = rng_in(&r, 0, k), t = at[x];
+    at[x] = at[k], at[k] = t;
+  }
+  sample *s = s_hindexed_block(N, 1, at, S_STRUCT(3, LIST(1, 1, 1), LIST(0, 8, 16), s_elem(LADING_INT32), s_elem(LADING_DOUBLE), s_elem(LADING_CHAR)));
+  fflush(NULL);
+  const pid_t pid = fork(); /* which has its own verdict */
+  if (pid == 0) _exit((ask(s->type), settles(60)) ? 0 : 1);
+  int status = -1;
+  ck_assert(waitpid(pid, &status, 0) == pid && status == 0);
+  for_each_kernel(cache, gains);
+  ask(s->type);
+  ck_assert(settles(60));
+  ck_assert(count_text(s->type, "@,* ") + count_text(s->type, "*,@ ") == 2 && count_text(s->type, "tier 2") >= 2);
+  for (int k = 0; k < 40; k++) check_moves(s, 1, &r);
+  sample_free(s);
+  drop_cache(cache);
+}
+END_TEST
+
 /* Sides whose bodies have the same bytes, or multiples of some, at other places; around them loops that end together, or do not. */
 static sample *partner(rng *r, int64_t each, int64_t of, bool looped) {
   int64_t at[64], len[64], n = 0, p = rng_in(r, 0, 3), left = each * of;
@@ -454,5 +485,6 @@ END_TEST
 int main(int argc, char **argv) {
   if (helper_path() && getenv("LADING_ISA")) return CHECK_MAIN("jit", argc, argv, every_range, every_list, every_copy); /* the others are about all levels */
   if (!helper_path()) return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, wrong_ops_are_refused, bad_objects_are_refused);
-  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, wrong_ops_are_refused, bad_objects_are_refused, every_range, every_list, every_copy);
+  return CHECK_MAIN("jit", argc, argv, keys_read_back, keys_refused, cuts_of_every_level, wrong_kernels_are_refused, wrong_lists_are_refused, wrong_ops_are_refused, bad_objects_are_refused, every_range, every_list,
+                    lists_that_are_timed, every_copy);
 }
