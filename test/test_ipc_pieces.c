@@ -1,5 +1,6 @@
 /* ipc: memory of another process that was mapped from pieces, as virtual memory is: by a descriptor of its owner, or, of CUDA, for a fabric. */
 #include "ipc_sides.h"
+#include "base.h"
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <sys/resource.h>
@@ -466,6 +467,9 @@ static void piece_failures(const line *l) {
   void *p = NULL;
   const bool may = may_fetch();
   hear(l, &token, sizeof token);
+  ldg_alloc_fail(0);
+  ck_assert_int_eq(lading_ipc_open(&token, &p), LADING_ERR_NOMEM);
+  ldg_alloc_fail(-1);
   for (int64_t i = 0; may && v.d->fake && i < COUNT_OF(calls); i++) {
     let_fail(calls[i], 999);
     const int e = lading_ipc_open(&token, &p);
@@ -504,6 +508,11 @@ START_TEST(pieces_that_fail) {
     ck_assert_int_eq(devices_say(&v, "leaks"), before);
     piece_free(only);
   }
+  const int64_t some = devices_say(&v, "leaks"), open = descriptors();
+  ldg_alloc_fail(0);
+  ck_assert_int_eq(lading_ipc_export(at, &token), LADING_ERR_NOMEM);
+  ldg_alloc_fail(-1);
+  ck_assert(devices_say(&v, "leaks") == some && descriptors() == open);
   serve(&l, at);
   piece_free(at);
   finish(&l);

@@ -267,8 +267,31 @@ START_TEST(batches_that_fail) {
 }
 END_TEST
 
+/* Wherever memory of the library's ends: nothing is left behind, and then all goes on. What has a way without is done by that. */
+START_TEST(no_memory_here) {
+  enum { MOST = 40, CHUNKS_MORE = 2 * 2 };
+  v = devices_open();
+  cargo c[4] = { list_of(3), cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_DEVICE), cargo_new(STRIDED, LADING_MEM_HOST, LADING_MEM_DEVICE),
+                 cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_HOST) };
+  use_a_batch(c, COUNT_OF(c));
+  OK(lading_queue_sync(v.q));
+  const int64_t before = devices_say(&v, "leaks"), live = ldg_alloc_live();
+  for (int n = 0; n < MOST; n++) {
+    ldg_alloc_fail(n);
+    use_a_batch(c, COUNT_OF(c));
+    ldg_alloc_fail(-1);
+    if (v.d->fake) ck_assert_msg(devices_say(&v, "leaks") <= before + CHUNKS_MORE, "allocation %d", n);
+    ck_assert_msg(ldg_alloc_live() <= live, "allocation %d: %lld are alive, of %lld", n, (long long)ldg_alloc_live(), (long long)live);
+  }
+  for (int64_t i = 0; i < COUNT_OF(c); i++) area_fill(&c[i].packed, 7);
+  use_a_batch(c, COUNT_OF(c));
+  for (int64_t i = 0; i < COUNT_OF(c); i++) check_packed(&c[i]), cargo_free(&c[i]);
+  devices_close(&v);
+}
+END_TEST
+
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue_faults", argc, argv, a_table_of_two, a_table_of_two_in_a_batch, recorded_unknown, recorded_unknown_in_a_batch, batch_freed_while_recorded,
-                    default_stream_while_recorded, unanswered, kernels_missing, batches_that_fail);
+                    default_stream_while_recorded, unanswered, kernels_missing, batches_that_fail, no_memory_here);
 }
