@@ -333,7 +333,24 @@ START_TEST(odd_x87_numbers) {
 }
 END_TEST
 
+/* Through the calls: a NaN of anybody's stays one, also where all that makes it one is cut off here. */
+START_TEST(long_doubles_that_are_no_numbers) {
+  const lading_type *t = lading_elem_type(LADING_LONG_DOUBLE);
+  const unsigned char low[16] = { 0x7f, 0xff, [15] = 1 };
+  const long double in[3] = { __builtin_nanl(""), -__builtin_infl(), 1 };
+  long double back[3] = { 0 };
+  unsigned char out[48];
+  ck_assert_int_eq(lading_pack_external32(t, 3, in, out, 0, 48), LADING_OK);
+  ck_assert((out[0] & 0x7f) == 0x7f && out[1] == 0xff && (out[2] & 0x80));
+  ck_assert(out[16] == 0xff && out[17] == 0xff && out[18] == 0 && out[31] == 0 && out[32] == 0x3f);
+  ck_assert_int_eq(lading_unpack_external32(t, 3, back, out, 0, 48), LADING_OK);
+  ck_assert(back[0] != back[0] && back[1] == in[1] && back[2] == 1);
+  ck_assert_int_eq(lading_unpack_external32(t, 1, back, low, 0, 16), LADING_OK);
+  ck_assert(back[0] != back[0]);
+}
+END_TEST
+
 int main(int argc, char **argv) {
   return CHECK_MAIN("external32", argc, argv, known_bytes, every_element_in_every_range, random_ranges, split_elements, a_long_that_does_not_fit,
-                    refused, widening_is_exact_and_comes_back, rounding_as_the_compiler_does, odd_x87_numbers);
+                    refused, widening_is_exact_and_comes_back, rounding_as_the_compiler_does, odd_x87_numbers, long_doubles_that_are_no_numbers);
 }
