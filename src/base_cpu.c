@@ -62,18 +62,18 @@ static const char *const isa_name[] = { "base" };
 static int best(void) { return 0; }
 #endif
 
-static int capped(void) {
+static int capped(int most) {
   const char *cap = ldg_option_get(LDG_OPT_ISA);
-  const int most = best();
   for (int i = 0; cap && i < most; i++)
     if (!strcmp(cap, isa_name[i])) return i;
   return most;
 }
 
-const char *ldg_cpu_isa(void) { return isa_name[capped()]; }
+const char *ldg_cpu_isa(void) { return isa_name[capped(best())]; }
 
 bool ldg_cpu_has(const char *isa) {
-  for (int i = capped(); i >= 0; i--)
+  const int most = best();
+  for (int i = capped(LDG_PLAYED && most == 2 ? 4 : most); i >= 0; i--)
     if (!strcmp(isa, isa_name[i])) return true;
   return false;
 }

@@ -6,7 +6,7 @@
 
 /* The instruction set level that kernels are chosen for: v2, v3, v4, v4+vbmi of x86-64, neon, base; capped by LADING_ISA. */
 const char *ldg_cpu_isa(void);
-/* Is a level no better than that one? */
+/* Is a level no better than that one? Where kernels are played (genkernels/played.h), v3 is as good as all of v4 for these, not for code that is made at run time. */
 bool ldg_cpu_has(const char *isa);
 int ldg_cpu_amd_family(void); /* 0: of another maker; 0x1a: Zen 5, ones before are less */
 /* Bytes of the data cache of level 1, 2, 3 as one core sees it; a usual size where the system does not say. */
