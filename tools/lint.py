@@ -2,7 +2,7 @@
 """Checks the rules of the house: `lint.py [ROOT]`. Prints what is broken and returns 1, else one line of numbers.
 
 Who may include whom, file prefixes, one getenv, one malloc, no assert or abort, no file too long, no loose
-ends in the text. Functions over 60 lines are reported, not refused.
+ends in the text, no link that leads nowhere. Functions over 60 lines are reported, not refused.
 """
 import pathlib
 import re
@@ -134,6 +134,20 @@ def check_text(path, text):
         problem(path, MAX_FILE, f"longer than {MAX_FILE} lines")
 
 
+def anchors(text):
+    """What a heading is called in a link, as pages of repositories make it."""
+    return {re.sub(r"[^\w\- ]", "", line.lstrip("# ")).strip().lower().replace(" ", "-") for line in text.splitlines() if line.startswith("#")}
+
+
+def check_links(root, path, text):
+    for m in re.finditer(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", text):
+        to = (root / path).parent / m[1] if m[1] else root / path
+        if re.match(r"[a-z]+:", m[1]):
+            continue
+        if not to.exists() or (m[2] and m[2] not in anchors(to.read_text())):
+            problem(path, text.count("\n", 0, m.start()) + 1, f"a link to {m[0][2:-1]}, which is not there")
+
+
 def sources(root):
     builds = {p.parent for p in root.glob("*/meson-private")}
     for p in sorted(root.rglob("*")):
@@ -147,6 +161,8 @@ def main():
     files = dict(sources(root))
     for path, text in files.items():
         check_text(path, text)
+        if path.endswith(".md"):
+            check_links(root, path, text)
         if not path.endswith((".c", ".h", ".inc")):
             continue
         code = code_only(text)
