@@ -266,13 +266,10 @@ test_all() {
     [ "$(uname -m)" != x86_64 ] || levels=-Dlevels=base watched='-Dlevels=base,v4 -Dplayed=true'
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
     export ASAN_OPTIONS="handle_sigill=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}" # in kernels what is undefined ends in a trap
-    before=$failed
     build_and_test "address and undefined sanitizer" build-asan "$instrumented $watched -Dchecks=full -Db_sanitize=address,undefined -Db_lundef=false" \
       "--suite unit --suite examples --suite bench -t 4"
-    if [ -n "$watched" ] && [ "$failed" = "$before" ]; then # these were v4's kernels
-      export LADING_ISA=base
-      tests build-asan -t 4 move transpose runs fields columns
-      unset LADING_ISA
+    if [ -n "$watched" ] && [ "$failed" = "$before" ]; then # these were base's kernels
+      tests build-asan -t 4 'move v4' 'runs v4' 'window v4' 'columns v4+vbmi' 'fields v4+vbmi' 'late v4+vbmi' 'move v4+vbmi' 'runs v4+vbmi' 'transpose v4+vbmi' 'window v4+vbmi'
     fi
     build_and_test "thread sanitizer" build-tsan "$instrumented $levels -Dbench=false -Dexamples=false -Db_sanitize=thread -Db_lundef=false" \
       "--suite threads -t 4"

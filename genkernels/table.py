@@ -90,7 +90,7 @@ SHUFFLES = {
     ],
 }
 
-# Levels that load and store single bytes under masks.
+# Levels that load and store single bytes under masks (pieces.inc); the others have words (words.inc).
 MASKS = ["v4"]
 
 # Levels that shuffle single bytes without masks, and how many at once: what window.h has for them.

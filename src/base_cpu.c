@@ -68,14 +68,19 @@ static int capped(int most) {
     if (!strcmp(cap, isa_name[i])) return i;
   return most;
 }
-
-const char *ldg_cpu_isa(void) { return isa_name[capped(best())]; }
-
-bool ldg_cpu_has(const char *isa) {
-  const int most = best();
-  for (int i = capped(LDG_PLAYED && most == 2 ? 4 : most); i >= 0; i--)
+static bool is_within(const char *isa, int most) {
+  for (int i = capped(most); i >= 0; i--)
     if (!strcmp(isa, isa_name[i])) return true;
   return false;
+}
+
+const char *ldg_cpu_isa(void) { return isa_name[capped(best())]; }
+bool ldg_cpu_has(const char *isa) { return is_within(isa, best()); }
+/* What is played takes so long that whoever times kernels does without, and who wants it says so. */
+bool ldg_cpu_runs(const char *isa) {
+  enum { V3 = 2, ALL = 4 };
+  const int most = best(), played = !ldg_option_get(LDG_OPT_ISA) || most < V3 ? ldg_min(most, V3) : ALL;
+  return is_within(isa, LDG_PLAYED ? played : most);
 }
 
 /* ---- caches ---- */

@@ -6,8 +6,10 @@
 
 /* The instruction set level that kernels are chosen for: v2, v3, v4, v4+vbmi of x86-64, neon, base; capped by LADING_ISA. */
 const char *ldg_cpu_isa(void);
-/* Is a level no better than that one? Where kernels are played (genkernels/played.h), v3 is as good as all of v4 for these, not for code that is made at run time. */
+/* Is a level no better than that one? */
 bool ldg_cpu_has(const char *isa);
+/* And for the kernels that were built: where they are played (genkernels/played.h), v3 is as good as all of v4 if LADING_ISA says v4 or v4+vbmi. */
+bool ldg_cpu_runs(const char *isa);
 int ldg_cpu_amd_family(void); /* 0: of another maker; 0x1a: Zen 5, ones before are less */
 /* Bytes of the data cache of level 1, 2, 3 as one core sees it; a usual size where the system does not say. */
 int64_t ldg_cpu_cache(int level);

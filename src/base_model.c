@@ -37,7 +37,6 @@ ldg_model ldg_model_builtin(void) {
   l[LDG_MODEL_L2] = ldg_max(ldg_cpu_cache(2) / 2, 2 * l[LDG_MODEL_L1]);
   l[LDG_MODEL_L3] = ldg_max(ldg_min(ldg_cpu_cache(3) / 2, 16 << 20), 2 * l[LDG_MODEL_L2]);
   l[LDG_MODEL_MEMORY] = ldg_max(256 << 20, 2 * l[LDG_MODEL_L3]);
-  if (!ldg_cpu_has("v4")) m.number[LDG_MODEL_VARLIST] = 3800; /* blocks of any length without masks, by branches: on Zen 3 */
   if (!ldg_cpu_has("v4")) m.number[LDG_MODEL_WRITTEN] = m.number[LDG_MODEL_PACE] = 0; /* Intel's, and AMD's, were found there; who else has their tables was not measured, and ARM's processors have not been */
   if (!ldg_cpu_has("v3") && !ldg_cpu_amd_family()) m.number[LDG_MODEL_LIBC] = 16 << 10; /* loops of narrow registers */
   if (!ldg_cpu_has("v3") && !ldg_cpu_has("neon")) m.number[LDG_MODEL_WINDOW] = 360; /* those of 16 bytes: AMD's, with LADING_ISA=v2 */

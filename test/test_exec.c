@@ -11,7 +11,7 @@ static const int64_t widths[] = { 1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 32, 40, 48, 
 
 /* ---- two layouts zipped ---- */
 
-/* n blocks of so many bytes, listed in no order or strided, as whole ones or `times` as long. */
+/* n blocks of so many bytes, listed in no order or strided, where `twice` some coincide. */
 static sample *blocks_of(rng *r, bool listed, int64_t n, int64_t width, bool twice) {
   int64_t at[64];
   sample *block = s_contiguous(width, s_elem(LADING_BYTE));
@@ -168,7 +168,7 @@ static void copy_planned(const far_list *s, const far_list *d, int64_t lo, int64
   ldg_exec_move_planned(sp, &a, dp, &b, lo, hi);
 }
 
-/* Whole and in part: packed, unpacked, reduced, and copied to another one, which may be a row, of blocks of that length or another. */
+/* Whole and in part: packed, unpacked, added to what is packed, and copied to another one, which may be a row, of blocks of that length or another. */
 START_TEST(lists_that_reach_far) {
   static char a[FAR_BYTES], b[FAR_BYTES], packed[FAR_BYTES];
   rng r = rng_of(504);

@@ -207,7 +207,7 @@ static bool has_two_ways(ldg_model *m, const ldg_nest *n, const char *strategy, 
   }
   return ldg_model_use(NULL), way[0] != way[1];
 }
-static bool goes_by(const char *level) { return strstr(LEVELS_BUILT, level) && ldg_cpu_has(level); }
+static bool goes_by(const char *level) { return strstr(LEVELS_BUILT, level) && ldg_cpu_runs(level); }
 /* They are packed, and only packed, by kernels of their own; of rows in nests those of 8 blocks and more, of 16 bytes those of 16, of lists the shorter blocks, near and far. */
 START_TEST(joined_kernels) {
   ldg_model m = ldg_model_builtin();

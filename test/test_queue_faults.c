@@ -229,21 +229,22 @@ START_TEST(kernels_missing) {
 END_TEST
 
 /* Requests by page, alone, here, from the host; of types that are there already. */
-static void use_a_batch(const cargo *c, int n) {
+static bool use_a_batch(const cargo *c, int n) { /* did all of it work? */
   lading_queue *q = NULL;
   lading_batch *b = NULL;
   lading_request r[8];
-  if (lading_queue_create(v.backend, 0, &q) == LADING_OK && lading_batch_create(q, NULL, &b) == LADING_OK)
-    for (int turn = 0; turn < 3; turn++) {
-      for (int i = 0; i < n; i++) {
-        const lading_work w = pack_work(&c[i]);
-        if (lading_batch_add(b, &w, &r[i])) r[i] = 0;
-      }
-      lading_batch_flush(b);
-      for (int i = 0; i < n; i++) lading_batch_wait(b, r[i]);
+  bool good = lading_queue_create(v.backend, 0, &q) == LADING_OK && lading_batch_create(q, NULL, &b) == LADING_OK;
+  for (int turn = 0; b && turn < 3; turn++) {
+    for (int i = 0; i < n; i++) {
+      const lading_work w = pack_work(&c[i]);
+      if (lading_batch_add(b, &w, &r[i])) r[i] = 0, good = false;
     }
+    good = lading_batch_flush(b) == LADING_OK && good;
+    for (int i = 0; i < n; i++) good = lading_batch_wait(b, r[i]) == LADING_OK && good;
+  }
   lading_batch_free(b);
   lading_queue_free(q);
+  return good;
 }
 
 START_TEST(batches_that_fail) {
@@ -276,15 +277,17 @@ START_TEST(no_memory_here) {
   use_a_batch(c, COUNT_OF(c));
   OK(lading_queue_sync(v.q));
   const int64_t before = devices_say(&v, "leaks"), live = ldg_alloc_live();
+  int felt = 0;
   for (int n = 0; n < MOST; n++) {
     ldg_alloc_fail(n);
-    use_a_batch(c, COUNT_OF(c));
+    felt += !use_a_batch(c, COUNT_OF(c));
     ldg_alloc_fail(-1);
     if (v.d->fake) ck_assert_msg(devices_say(&v, "leaks") <= before + CHUNKS_MORE, "allocation %d", n);
     ck_assert_msg(ldg_alloc_live() <= live, "allocation %d: %lld are alive, of %lld", n, (long long)ldg_alloc_live(), (long long)live);
   }
   for (int64_t i = 0; i < COUNT_OF(c); i++) area_fill(&c[i].packed, 7);
-  use_a_batch(c, COUNT_OF(c));
+  ck_assert(use_a_batch(c, COUNT_OF(c)));
+  ck_assert_int_gt(felt, 3);
   for (int64_t i = 0; i < COUNT_OF(c); i++) check_packed(&c[i]), cargo_free(&c[i]);
   devices_close(&v);
 }

@@ -140,12 +140,11 @@ def anchors(text):
 
 
 def check_links(root, path, text):
-    for m in re.finditer(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", text):
+    prose = re.sub(r"```.*?```|`[^`\n]*`", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S)
+    for m in re.finditer(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]*))?\)", prose):
         to = (root / path).parent / m[1] if m[1] else root / path
-        if re.match(r"[a-z]+:", m[1]):
-            continue
-        if not to.exists() or (m[2] and m[2] not in anchors(to.read_text())):
-            problem(path, text.count("\n", 0, m.start()) + 1, f"a link to {m[0][2:-1]}, which is not there")
+        if m[1].startswith("/") or not to.exists() or (m[2] and (not to.is_file() or m[2] not in anchors(to.read_text()))):
+            problem(path, prose.count("\n", 0, m.start()) + 1, f"a link to {m[0][2:-1]}, which is not there")
 
 
 def sources(root):

@@ -25,7 +25,7 @@ enum { LEVELS = sizeof built / sizeof built[0] };
 
 static const ldg_kernels *find_kernels(void) {
   for (int i = 0; i < LEVELS; i++)
-    if (ldg_cpu_has(built[i]->isa)) return built[i];
+    if (ldg_cpu_runs(built[i]->isa)) return built[i];
   return built[LEVELS - 1];
 }
 
@@ -445,7 +445,7 @@ static int shuffle_lanes(void) {
   static _Atomic int found;
   int lanes = atomic_load_explicit(&found, memory_order_relaxed) - 1;
   if (lanes >= 0) return lanes;
-  lanes = !ldg_host_kernels()->shuffle[LDG_LANES_OF_4] ? LDG_LANES : ldg_cpu_has("v4+vbmi") ? LDG_LANES_OF_1 : LDG_LANES_OF_4;
+  lanes = !ldg_host_kernels()->shuffle[LDG_LANES_OF_4] ? LDG_LANES : ldg_cpu_runs("v4+vbmi") ? LDG_LANES_OF_1 : LDG_LANES_OF_4;
   atomic_store_explicit(&found, lanes + 1, memory_order_relaxed);
   return lanes;
 }
@@ -500,7 +500,7 @@ static int64_t few_of(const ldg_nest *n, const ldg_window *w, double (*other)(co
 }
 _Static_assert(sizeof(ldg_window) <= sizeof ((ldg_job *)NULL)->own, "what a window goes by fits into a job");
 _Static_assert(sizeof(ldg_field_group) <= sizeof ((ldg_window *)NULL)->own, "what fields go by has room");
-/* A list has one window; few lists go field by field, and what of them has no kernel list by list. */
+/* A list has one window; few lists go field by field, at least as many as a window has, and those that no kernel of fields moves go list by list. */
 static void window_prepare(ldg_job *j) {
   const ldg_nest *n = &j->nest;
   ldg_window *w = (ldg_window *)(void *)j->own;
@@ -543,7 +543,7 @@ static const ldg_ops *find_ops(void) {
   static const ldg_ops *const made[] = { LDG_OP_LEVELS }; /* best first */
   const int n = sizeof made / sizeof made[0];
   for (int i = 0; i < n; i++)
-    if (ldg_cpu_has(made[i]->isa)) return made[i];
+    if (ldg_cpu_runs(made[i]->isa)) return made[i];
   return made[n - 1];
 }
 

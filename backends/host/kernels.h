@@ -325,8 +325,10 @@ LDG_INLINE void ldg_ask_once(const ldg_shuffle *w, const char *s, const char *d)
 
 /* What a window kernel goes by, in job->own, where there are no masks of bytes. A span that is not to be left is loaded and stored as two
  * halves, which overlap; `exact` shuffles from those to those, `fast` from a whole register to a whole one. */
+enum { LDG_PART_OWN = 7 };
+_Static_assert(sizeof(ldg_long) <= LDG_PART_OWN * sizeof(int64_t), "what blocks and lists go by has room");
 typedef struct ldg_window {
-  union { ldg_long long_; unsigned char own[LDG_ASKED_AT]; };     /* what `part` goes by */
+  int64_t own[LDG_PART_OWN];                                      /* what `part` goes by, which looks for it first in job->own */
   unsigned char fast[32], exact[32];                              /* of every byte of the destination, its byte of the source, from LDG_WINDOW_BASE on */
   int32_t span[2], times, inside;                                 /* bytes of a window on either side; as in ldg_shuffle */
   int64_t from, to;
@@ -347,7 +349,7 @@ typedef struct ldg_pieces {
   ldg_run *part;
   int64_t iterations;
   unsigned char n_whole, n_masked, n_words[LDG_PIECE_WIDTHS]; /* at most LDG_PIECE_MOST of each, and no more than there is room for */
-  union { ldg_piece whole[LDG_PIECE_ROOM]; ldg_piece_masked masked[LDG_PIECE_ROOM / 2]; int64_t word[LDG_PIECE_ROOM] /* both places: one load less */; };
+  union { ldg_piece whole[LDG_PIECE_ROOM]; ldg_piece_masked masked[LDG_PIECE_ROOM / 2]; int64_t word[LDG_PIECE_ROOM]; }; /* a word is both places in one load */
 } ldg_pieces;
 #define LDG_PIECE_MASKED(p, k) ((p)->masked[LDG_PIECE_ROOM / 2 - 1 - (k)])
 LDG_INLINE int64_t ldg_piece_word(int32_t src, int32_t dst) { return (int64_t)dst * ((int64_t)1 << 32) + (uint32_t)src; }
