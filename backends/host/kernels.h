@@ -323,10 +323,11 @@ LDG_INLINE void ldg_ask_once(const ldg_shuffle *w, const char *s, const char *d)
   if (w->ahead) ldg_ask_near(s), ldg_ask_near(d);
 }
 
-/* What a window kernel goes by, in job->own, where there are no masks of bytes. A span that is not to be left is loaded and stored as two
- * halves, which overlap; `exact` shuffles from those to those, `fast` from a whole register to a whole one. */
 enum { LDG_PART_OWN = 7 };
 _Static_assert(sizeof(ldg_long) <= LDG_PART_OWN * sizeof(int64_t), "what blocks and lists go by has room");
+
+/* What a window kernel goes by, in job->own, where there are no masks of bytes. A span that is not to be left is loaded and stored as two
+ * halves, which overlap; `exact` shuffles from those to those, `fast` from a whole register to a whole one. */
 typedef struct ldg_window {
   int64_t own[LDG_PART_OWN];                                      /* what `part` goes by, which looks for it first in job->own */
   unsigned char fast[32], exact[32];                              /* of every byte of the destination, its byte of the source, from LDG_WINDOW_BASE on */

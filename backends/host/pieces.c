@@ -74,7 +74,7 @@ const char *ldg_pieces_why_not(const ldg_field *f, int n) {
   if (ldg_host_kernels()->words) return cut_all(&all, f, n) ? NULL : "more words of a width, or words, than there is room for";
   return fit_masked(f, n) ? NULL : "more words of 32 bytes, or runs of less, than there is room for";
 }
-/* A word under a mask, or of 32 bytes among such, takes as long as two narrower ones (0.55 ns; Zen 4). Without masks one takes 0.6 ns, and 5 more to enter (Zen 3, where a child of a loop takes 2, and is said to take 1.3: so of both less is said). */
+/* A word under a mask, or of 32 bytes among such, takes as long as two narrower ones (0.55 ns; Zen 4). Without masks one takes 0.6 ns, and 5 more to enter (Zen 3, where a child of a loop takes 2.6, the median of four runs of calibrate, and is said to take 1.3: so of both two thirds are said). */
 double ldg_pieces_cost(const ldg_field *f, int n) {
   const double each = ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, 8, 0);
   words all;
