@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 # The suffixes of block.inc for what asks or prefetches, and rows that ask for what they are about to write.
-FAMILIES = ["ldg_k_w\\d+_\\w+_pf", "ldg_k_loop_\\w+_pf"] + ["ldg_k_\\w+_" + suffix for suffix in ("srca", "dsta", "srcf", "dstf", "srcfl", "bothf")] + ["dense_asking_apart", "t\\d+_nest", "t\\d+_staged"]
+FAMILIES = ["w\\d+_plane_pf", "loop_plane_pf"] + ["ldg_k_\\w+_" + suffix for suffix in ("srca", "dsta", "srcf", "dstf", "srcfl", "bothf")] + ["dense_asking_apart", "t\\d+_nest", "t\\d+_staged"]
 LEVEL = r"_(base|v\d|neon)(\.(?!cold)\w+)*"  # and what gcc makes of one for some arguments, but not what it takes out of one
 FIXED = re.compile(FAMILIES[0] + LEVEL)  # these have a loop each for what is read first, written first, and neither: as many prefetches at least
 FUNCTION = re.compile(r"^[0-9a-f]+ <([\w.]+)>:$")

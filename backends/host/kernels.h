@@ -4,6 +4,7 @@
 
 #include "../backend.h"
 #include "kernel_rows.h" /* generated */
+#include "loops.h"
 #include "paced.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -293,7 +294,6 @@ typedef struct ldg_one_run { int64_t libc, stream, tried, asks, ahead, back, pla
 typedef struct ldg_asked { int64_t ahead; bool writes, touch; } ldg_asked;
 #define LDG_ASKED_AT 56 /* bytes: of what columns go by (paced.c), and items (fields.c), 56, or of ldg_long 48 and of what is swept 8 (swept.c) */
 #define LDG_ASKED(job) ((const ldg_asked *)(const void *)((const char *)(job)->own + LDG_ASKED_AT))
-#define LDG_ASKED_FOR 2
 enum { LDG_FIRST_CACHE = 1, LDG_SECOND_CACHE }; /* into which lines are asked for; 0: none are */
 LDG_INLINE void ldg_ask(const char *at) { __builtin_prefetch(at, 0, 2); } /* into the second-level cache */
 LDG_INLINE void ldg_touch(const char *at) { (void)*(const volatile char *)at; }
@@ -375,6 +375,21 @@ typedef struct ldg_kernels {
   ldg_run *window;                                                /* NULL: not at this level */
   int window_bytes, short_bytes, register_bytes;                  /* LDG_SHORT, LDG_REGISTER */
 } ldg_kernels;
+
+/* Dims beyond the inner two: an odometer, which goes on to the next plane. */
+LDG_INLINE void ldg_next_plane(const ldg_dim *x, int last, int64_t *at, const char **s, char **d) {
+  for (int k = 2; k <= last; k++) {
+    *s += x[k].src, *d += x[k].dst;
+    if (++at[k] < x[k].n || k == last) break;
+    *s -= x[k].n * x[k].src, *d -= x[k].n * x[k].dst, at[k] = 0;
+  }
+}
+
+/* Around a kernel of planes, once for all of them: inlined it would be there for each. */
+static __attribute__((noinline, unused)) int ldg_planes(const ldg_job *j, ldg_run *plane, const char *src, char *dst, int64_t n) {
+  ldg_loops(j, plane, 1, j->nest.nd - 1, src, dst, n);
+  return LADING_OK;
+}
 
 /* The kernels of a row, by the suffixes of those for a dense destination, and that in lanes, and for a dense source. */
 #define LDG_KERNELS_OF(name, isa, pd, ps, pl, pf, late, l, a, paced)                                                                \
