@@ -1,4 +1,4 @@
-/* Items of a few fields each, as structs have them, and rows of a few blocks. Field by field each line would be come back to for each of its fields, and a call take as long as some items; row by row to find out how
+/* Items of a few fields each, as structs have them, and rows, and planes, of a few blocks. Field by field each line would be come back to for each of its fields, and a call take as long as some items; row by row to find out how
  * many blocks are left takes as long as to move them. So they are moved item by item, in words of up to 16 bytes, six of which have a kernel for their lengths; of more, or where their order matters, there are groups, which take turns over
  * tiles that the first cache holds. And so is one item of up to six words. */
 #include "fields.h"
@@ -18,7 +18,7 @@ enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = G
 
 /* ---- words ---- */
 
-typedef struct cut { ldg_cut_word w[WORDS_MOST]; int n; int64_t moved, touched[2]; } cut; /* bytes of an item: of its fields, and of their lines on either side */
+typedef struct cut { ldg_cut_word w[WORDS_MOST]; int n, inner; int64_t moved, touched[2]; } cut; /* its inner dims; bytes of an item: of its fields, and of their lines on either side */
 
 static bool cut_run(cut *c, const ldg_field *r) {
   const int words = r->len > RUN_MOST ? -1 : ldg_words_of(r, WORD_MOST, c->w + c->n, WORDS_MOST - c->n);
@@ -26,6 +26,7 @@ static bool cut_run(cut *c, const ldg_field *r) {
   return words >= 0;
 }
 
+static ldg_dim items_of(const ldg_nest *n, const cut *c) { return n->nd > 1 ? n->dim[c->inner] : (ldg_dim){ 1, 0, 0 }; }
 static bool writes_gaps(const ldg_nest *n) { return n->at ? n->list == LDG_LIST_DST : n->dim[0].dst != n->block; }
 
 /* Of the next run: what lies between it and the last one is of the same lines if it is less than a line. */
@@ -37,17 +38,16 @@ static void add_lines(cut *c, const ldg_field *last, const ldg_field *r) {
   c->moved += r->len;
   c->touched[LDG_MODEL_READ] += lines_of(last, last->src + last->len, r->src, r->len), c->touched[LDG_MODEL_WRITE] += lines_of(last, last->dst + last->len, r->dst, r->len);
 }
-static bool cut_item(const ldg_nest *n, cut *c) {
+static bool cut_inner(const ldg_nest *n, int inner, cut *c) {
   ldg_field f[LDG_RUNS_FEW];
-  const int runs = ldg_runs_of(n, f);
-  c->n = 0, c->moved = c->touched[0] = c->touched[1] = 0;
+  const int runs = ldg_runs_of(n, inner, f);
+  c->n = 0, c->inner = inner, c->moved = c->touched[0] = c->touched[1] = 0;
   for (int i = 0; i < runs; i++) {
     if (!ldg_run_is_near(f[i].src) || !ldg_run_is_near(f[i].dst) || !cut_run(c, &f[i])) return false;
     add_lines(c, i ? &f[i - 1] : &(ldg_field){ 0, 0, 0 }, &f[i]);
   }
   return runs > 0;
 }
-
 /* ---- which items ---- */
 
 /* Lines of few sets of the first cache come and go at a pace of their own on some processors, and slower where the processor is ahead of that: of two sets, or if they are
@@ -55,12 +55,27 @@ static bool cut_item(const ldg_nest *n, cut *c) {
  * written in one window (4 KiB apart 0.5 times as fast as by shuffles; others are faster, also so: four fields in four lines 1.1 to 1.4 times, in columns). */
 enum { FEW_SETS = 2 };
 static bool meet(const ldg_nest *n, const cut *c) {
-  const ldg_dim d = n->dim[1];
+  const ldg_dim d = items_of(n, c);
   const int lines = c->touched[LDG_MODEL_WRITE] < 2 * LINE ? 1 : 2;
   if (ldg_model_count(LDG_MODEL_PACE) == 0) return false;
   if (n->at) return lines == 1 && writes_gaps(n) && d.dst && ldg_paced_sets(d.dst) <= FEW_SETS;
   return (d.src && ldg_paced_sets(d.src) <= FEW_SETS) || (d.dst && ldg_paced_sets(d.dst) <= FEW_SETS * lines);
 }
+
+static bool are_far(const ldg_nest *n, const cut *c) { return !ldg_run_is_near(items_of(n, c).src) || !ldg_run_is_near(items_of(n, c).dst); }
+
+/* Of planes of more words than a kernel has there are groups, if the first cache holds all their lines, so that there is nothing to be found out about them, and if these are entered less often than their rows. */
+static bool by_groups(const ldg_nest *n, const cut *c) {
+  double planes = 1;
+  for (int k = 2; k < n->nd; k++) planes *= (double)n->dim[k].n;
+  return !n->any && n->dim[2].n > GROUPS_MOST && (double)(c->touched[LDG_MODEL_READ] + c->touched[LDG_MODEL_WRITE]) * planes <= ldg_model_footprint(LDG_MODEL_L1);
+}
+static bool is_plane(const ldg_nest *n, cut *c) {
+  if (n->at || n->nd < 3 || n->dim[1].n > WORDS_MOST / n->dim[0].n || !cut_inner(n, 2, c)) return false;
+  return (c->n <= LDG_FIELD_WORDS || by_groups(n, c)) && !are_far(n, c) && !meet(n, c);
+}
+/* An item is a plane of strided blocks that has a dim around it, else what is innermost. */
+static bool cut_item(const ldg_nest *n, cut *c) { return is_plane(n, c) || cut_inner(n, 1, c); }
 
 const char *ldg_fields_why_not(const ldg_nest *n) {
   cut c;
@@ -68,10 +83,10 @@ const char *ldg_fields_why_not(const ldg_nest *n) {
   if (n->at2) return "both sides are listed";
   if (n->ordered) return "destination bytes may coincide, so stream order must be kept";
   if (n->nd < 2) return cut_item(n, &c) && c.n <= LDG_FIELD_WORDS ? NULL : "one item of more than 6 words of 16 bytes, or of fields that are long, or far";
-  if (!ldg_run_is_near(n->dim[1].src) || !ldg_run_is_near(n->dim[1].dst)) return "items are more than 512 MiB apart";
-  if (!n->at && (n->dim[0].n > LDG_FIELD_WORDS || n->block > WORD_MOST)) return "more than 6 blocks, or of more than 16 bytes";
+  if (!n->at && (n->dim[0].n > WORDS_MOST || n->block > WORD_MOST)) return "more than 18 blocks, or of more than 16 bytes";
   if (!cut_item(n, &c)) return "nothing in it, more than 18 words of 16 bytes, a field of more than 64, or one that is far";
-  if (!n->at && c.n > LDG_FIELD_WORDS) return "blocks of more than 6 words";
+  if (are_far(n, &c)) return "items are more than 512 MiB apart";
+  if (!n->at && c.inner == 1 && c.n > LDG_FIELD_WORDS) return "rows, or blocks, of more than 6 words";
   return meet(n, &c) ? "its lines meet in few sets of the cache, and this machine minds" : NULL;
 }
 
@@ -82,23 +97,23 @@ static bool is_ordered(const ldg_nest *n, const cut *c) { return n->at && writes
 /* Each kernel that is entered is one more call, once for each loop over items: what it saves for its caller takes as long (3 rows of 5 blocks packed 6.9 ns block by block, 8.6 so; Zen 4). Words are stored one by one; lines that the
  * first cache does not hold take as long as a memcpy that touches as many, if that is longer. Items may share lines. Of one item as many words as runs take about as long as under masks (pieces.c), out of cache 0.7 of it. */
 static int groups_of(const ldg_nest *n, const cut *c) {
-  if (c->n <= LDG_FIELD_WORDS && (n->dim[1].n < ITEMS_FEW || !is_ordered(n, c))) return 1;
+  if (c->n <= LDG_FIELD_WORDS && (items_of(n, c).n < ITEMS_FEW || !is_ordered(n, c))) return 1;
   const int most = is_ordered(n, c) ? LDG_FIELD_ORDERED : LDG_FIELD_WORDS;
   return (c->n + most - 1) / most;
 }
 double ldg_fields_cost(const ldg_nest *n) {
   cut c;
-  double planes = 1;
+  double entered = 1;
   cut_item(n, &c);
   const double each = ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, WORD_MOST / 2, 0);
   if (n->nd < 2) return ldg_model_ns(LDG_MODEL_CALL) + (1.4 * (double)c.n + 0.8) * each;
-  for (int k = 2; k < n->nd; k++) planes *= (double)n->dim[k].n;
+  for (int k = c.inner + 1; k < n->nd; k++) entered *= (double)n->dim[k].n;
   const int side = writes_gaps(n) ? LDG_MODEL_WRITE : LDG_MODEL_READ;
-  const ldg_dim d = n->dim[1];
-  const double items = planes * (double)d.n, apart = fabs((double)(side == LDG_MODEL_WRITE ? d.dst : d.src)), touched = (double)c.touched[side];
+  const ldg_dim d = items_of(n, &c);
+  const double items = entered * (double)d.n, apart = fabs((double)(side == LDG_MODEL_WRITE ? d.dst : d.src)), touched = (double)c.touched[side];
   const double bytes = items * ((apart < touched ? apart : touched) + (double)c.moved), words = (double)c.n * items * each;
   const double lines = bytes > ldg_model_footprint(LDG_MODEL_L1) ? ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes / 2 : (int64_t)1 << 62) : 0;
-  return (1 + planes * groups_of(n, &c)) * ldg_model_ns(LDG_MODEL_CALL) + (words > lines ? words : lines);
+  return (1 + entered * groups_of(n, &c)) * ldg_model_ns(LDG_MODEL_CALL) + (words > lines ? words : lines);
 }
 
 /* ---- kernels ---- */
@@ -134,7 +149,7 @@ LDG_INLINE int run_group(const group *g, const char *src, char *dst, int64_t n) 
 }
 static int run_tiles(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const fields *f = fields_of(j);
-  const ldg_dim *d = &j->nest.dim[1];
+  const ldg_dim *d = &j->nest.dim[j->nest.at ? 1 : 2]; /* lists, or planes */
   for (int64_t some; n > 0; n -= some, src += some * d->src, dst += some * d->dst) {
     some = ldg_min(n, f->tile);
     for (int k = 0; k < f->groups; k++) run_group(&f->group[k], src, dst, some);
@@ -147,16 +162,21 @@ static int run_either(const ldg_job *j, const char *src, char *dst, int64_t i0, 
 }
 static ldg_run *run_of(const ldg_job *j) {
   const fields *f = fields_of(j);
-  return !j->nest.at || f->groups == 1 ? f->run : f->run ? run_either : run_tiles;
+  if (!j->nest.at) return f->run ? f->run : run_tiles;
+  return f->groups == 1 ? f->run : f->run ? run_either : run_tiles;
 }
 static int run_loops(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   ldg_loops(j, run_of(j), 1, j->nest.nd - 1, src, dst, n);
   (void)i0;
   return LADING_OK;
 }
+static int run_planes(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  ldg_loops(j, run_of(j), 2, j->nest.nd - 1, src, dst, n);
+  (void)i0;
+  return LADING_OK;
+}
 
-static void fill_some(group *g, const ldg_nest *n, const ldg_cut_word *from, int words) {
-  const ldg_dim items = n->nd > 1 ? n->dim[1] : (ldg_dim){ 1, 0, 0 };
+static void fill_some(group *g, const ldg_nest *n, ldg_dim items, const ldg_cut_word *from, int words) {
   ldg_cut_word w[LDG_FIELD_WORDS];
   memcpy(w, from, (size_t)words * sizeof *w);
   if (!writes_gaps(n) || words > LDG_FIELD_ORDERED) sort_words(w, words);
@@ -167,28 +187,30 @@ static int fill_groups(group *g, const ldg_nest *n, const cut *c) {
   const int groups = groups_of(n, c);
   for (int k = 0; k < groups; k++) {
     const int from = k * c->n / groups;
-    fill_some(&g[k], n, c->w + from, (k + 1) * c->n / groups - from);
+    fill_some(&g[k], n, items_of(n, c), c->w + from, (k + 1) * c->n / groups - from);
   }
   return groups;
 }
 
-void ldg_fields_prepare(ldg_job *j) {
+bool ldg_fields_prepare(ldg_job *j) {
   const ldg_nest *n = &j->nest;
   fields *f = (fields *)(void *)j->own;
   group all = { { 0 }, NULL };
   cut c;
   cut_item(n, &c);
-  if (c.n <= LDG_FIELD_WORDS) fill_some(&all, n, c.w, c.n);
+  if (c.n <= LDG_FIELD_WORDS) fill_some(&all, n, items_of(n, &c), c.w, c.n);
   f->all = all.go, f->run = all.run;
-  if (n->at) f->groups = fill_groups(f->group, n, &c), f->tile = ldg_max(TILE / (c.touched[LDG_MODEL_READ] + c.touched[LDG_MODEL_WRITE]), 8);
-  j->run = n->nd > 2 ? run_loops : run_of(j);
+  const bool groups = n->at || !f->run;
+  if (groups) f->groups = fill_groups(f->group, n, &c), f->tile = ldg_max(TILE / (c.touched[LDG_MODEL_READ] + c.touched[LDG_MODEL_WRITE]), 8);
+  j->run = n->nd == c.inner + 1 ? run_of(j) : c.inner == 1 ? run_loops : run_planes;
+  return !groups;
 }
 
 ldg_run *ldg_fields_of_list(const ldg_nest *n, ldg_field_group *g) {
   group all;
   cut c;
   if (n->nd != 2 || !n->at || ldg_fields_why_not(n) || !cut_item(n, &c) || c.n > LDG_FIELD_WORDS) return NULL;
-  fill_some(&all, n, c.w, c.n), *g = all.go;
+  fill_some(&all, n, items_of(n, &c), c.w, c.n), *g = all.go;
   return all.run;
 }
 
@@ -206,6 +228,6 @@ void ldg_fields_prepare_item(ldg_job *j, const ldg_job *part) {
   item *t = (item *)(void *)j->own;
   cut c;
   memcpy(&t->long_, part->own, sizeof t->long_), t->part = part->run;
-  cut_item(&j->nest, &c), fill_some(&t->group, &j->nest, c.w, c.n);
+  cut_item(&j->nest, &c), fill_some(&t->group, &j->nest, items_of(&j->nest, &c), c.w, c.n);
   j->run = run_item;
 }

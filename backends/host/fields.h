@@ -17,8 +17,8 @@ extern const size_t ldg_field_kernel_count;
 /* In words why not; else NULL. */
 const char *ldg_fields_why_not(const ldg_nest *n);
 double ldg_fields_cost(const ldg_nest *n);
-/* Of what is not listed job->own has room for an ldg_asked at LDG_ASKED_AT, and from LDG_TRIAL_OWN on. */
-void ldg_fields_prepare(ldg_job *j);
+/* Where it says so, which is where one kernel does it, of what is not listed, job->own has room for an ldg_asked at LDG_ASKED_AT, and from LDG_TRIAL_OWN on. */
+bool ldg_fields_prepare(ldg_job *j);
 void ldg_fields_prepare_item(ldg_job *j, const ldg_job *part); /* without a loop: `part` is of the same nest, and runs some of its entries */
 /* One loop around listed fields: the kernel, which goes by *g first in job->own; NULL: no kernel has as many words. */
 ldg_run *ldg_fields_of_list(const ldg_nest *n, ldg_field_group *g);

@@ -399,8 +399,7 @@ static void fields_prepare(ldg_job *j) {
   if (j->nest.nd == 1) {
     ldg_job part = *j;
     varlist_plainly(&part), ldg_fields_prepare_item(j, &part);
-  } else ldg_fields_prepare(j);
-  if (!j->nest.at && !j->nest.once) try_others(j);
+  } else if (ldg_fields_prepare(j) && !j->nest.once) try_others(j);
 }
 
 /* Of kernels that move block by block. */

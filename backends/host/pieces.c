@@ -19,10 +19,19 @@ static ldg_field entry_of(const ldg_nest *n, int64_t i) {
   const int64_t len = n->psum ? n->psum[i + 1] - n->psum[i] : n->block, other = n->psum ? n->psum[i] : i * (from ? d.dst : d.src);
   return (ldg_field){ from ? n->at[i] : other, from ? other : n->at[i], len };
 }
-int ldg_runs_of(const ldg_nest *n, ldg_field f[LDG_RUNS_FEW]) {
+/* Block i of the inner dims. */
+static ldg_field block_of(const ldg_nest *n, int inner, int64_t i) {
+  ldg_field f = entry_of(n, i % n->dim[0].n);
+  i /= n->dim[0].n;
+  for (int k = 1; k < inner; i /= n->dim[k++].n) f.src += i % n->dim[k].n * n->dim[k].src, f.dst += i % n->dim[k].n * n->dim[k].dst;
+  return f;
+}
+int ldg_runs_of(const ldg_nest *n, int inner, ldg_field f[LDG_RUNS_FEW]) {
+  int64_t blocks = 1;
   int runs = 0;
-  for (int64_t i = 0; i < n->dim[0].n; i++)
-    if (!ldg_field_add(&(ldg_fields){ f, &runs, LDG_RUNS_FEW }, entry_of(n, i))) return 0;
+  for (int k = 0; k < inner; k++) blocks *= n->dim[k].n;
+  for (int64_t i = 0; i < blocks; i++)
+    if (!ldg_field_add(&(ldg_fields){ f, &runs, LDG_RUNS_FEW }, block_of(n, inner, i))) return 0;
   return runs;
 }
 
@@ -114,14 +123,14 @@ const char *ldg_runs_why_not(const ldg_nest *n) {
   if (n->once) return "one call does not make up for finding its runs";
   if (n->ordered) return "destination bytes may coincide, so stream order must be kept";
   if (n->dim[0].n > ENTRIES) return "more than 128 entries";
-  const int runs = ldg_runs_of(n, f);
+  const int runs = ldg_runs_of(n, 1, f);
   if (!runs) return "more than 30 runs, or none";
   return n->psum || 2 * runs <= n->dim[0].n ? ldg_pieces_why_not(f, runs) : "blocks of one length, few of which touch";
 }
 /* Of runs that entry by entry have no loop each it took less wherever both can, but a few entries are said to take less than they do (0.42 to 0.85 of it; Zen 4). */
 double ldg_runs_cost(const ldg_nest *n) {
   ldg_field f[LDG_RUNS_FEW];
-  const int runs = ldg_runs_of(n, f);
+  const int runs = ldg_runs_of(n, 1, f);
   const int64_t entries = n->dim[0].n, bytes = n->psum ? n->psum[entries] - n->psum[0] : entries * n->block;
   const double cost = ldg_pieces_cost(f, runs), listed = 0.95 * (n->psum ? ldg_cost_varlist(n) : ldg_cost_list(n));
   return listed < cost && bytes <= runs * LDG_VAR_SHORT ? listed : cost;
@@ -129,5 +138,5 @@ double ldg_runs_cost(const ldg_nest *n) {
 void ldg_runs_prepare(ldg_job *j, const ldg_job *part) {
   ldg_field f[LDG_RUNS_FEW];
   memcpy(j->own, part->own, sizeof(ldg_long));
-  ldg_pieces_prepare(j, f, ldg_runs_of(&j->nest, f), part->run, j->nest.dim[0].n);
+  ldg_pieces_prepare(j, f, ldg_runs_of(&j->nest, 1, f), part->run, j->nest.dim[0].n);
 }
