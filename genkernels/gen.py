@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops | --op-rows] --out F.c`,
+"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops | --op-rows | --few-rows] --out F.c`,
 `gen.py --fields --out F.c`, `gen.py --device-ops --out F.h`.
 
 Generated files hold no logic: each row defines its parameters and includes a kernel body from this folder.
@@ -58,9 +58,9 @@ def row(body, isa, **params):
     return f"{defs}{level}#include \"{HERE / body}\"\n"
 
 
-def source(isa):
+def source(isa, blocks=BLOCKS):
     out = f'#include "{"window" if isa in WINDOWS else "kernels"}.h"\n' + row("dense.inc", isa)
-    for name, lo, hi, head, tail in BLOCKS:
+    for name, lo, hi, head, tail in blocks:
         lanes = {"LANE": LANES[lo], "LANES": f"LDG_LANES_{lo}"} if lo in LANES else {}
         out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail, WIDE=int(lo > WIDE), NARROW=int(lo in LANES), JOINED=int(hi in JOINS.get(isa, [])), **lanes)
     for w in TRANSPOSES:
@@ -77,7 +77,7 @@ def source(isa):
     long_kind = {"LDG_HEAD_LOOP": "LOOP_", "LDG_HEAD_AS_IS": "AS_IS_"}
     kind = lambda lo, head: long_kind.get(head, "LONG_") if isinstance(head, str) else "LINES_" if lo > PACED else "WIDE_" if lo > WIDE else ""
     laned = lambda lo, hi: "LANED_" if lo in LANES or hi in JOINS.get(isa, []) else ""
-    out += "".join(f"    LDG_{laned(lo, hi)}{kind(lo, head)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, hi, head, _ in BLOCKS) + "  },\n  {\n"
+    out += "".join(f"    LDG_{laned(lo, hi)}{kind(lo, head)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, hi, head, _ in blocks) + "  },\n  {\n"
     out += "".join(f"    {{ ldg_k_t{w}_free_{isa}, ldg_k_t{w}_{isa}, ldg_k_t{w}_other_{isa} }},\n" for w in TRANSPOSES) + "  },\n"
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     by_16 = ", ".join(f"ldg_k_{params['NAME']}_by_16_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
@@ -87,6 +87,12 @@ def source(isa):
     once = ", ".join(f"{{ ldg_k_{name}_once{wide}_{isa}, ldg_k_{name}_once{wide}_asking_{isa} }}" for name in singly for wide in ("", "_wide")) or "{ NULL }"
     varlists = ", ".join(f"ldg_k_var_{suffix}_{isa}" for suffix in ("src", "dst", "both", "src_late", "dst_late"))
     return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {{ {by_16} }}, {pieces}, {{ {once} }},\n  {window}, LDG_SHORT, LDG_REGISTER\n}};\n"
+
+
+def few_rows(isa):
+    """Rows that between them have all that block.inc and kernels.h tell apart: in lanes, joined, by steps, of more than a register, of lines, of 256 bytes, long."""
+    some = ("w1", "w12", "w25", "w48", "w57", "w96", "w256")
+    return source(isa, [one for one in BLOCKS if one[0] in some or isinstance(one[2], str)])
 
 
 def op_bodies(isa):
@@ -141,6 +147,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--header", action="store_true")
     p.add_argument("--isa", choices=ISAS)
+    p.add_argument("--few-rows", action="store_true", help="one row of blocks of each kind, to be compiled only")
     p.add_argument("--ops", action="store_true", help="the reductions instead of the movers")
     p.add_argument("--op-rows", action="store_true", help="those of rows of a few elements")
     p.add_argument("--fields", action="store_true", help="those of items of a few fields")
@@ -164,8 +171,8 @@ def main():
         return pathlib.Path(a.out).write_text(STAMP.format(args="--fields") + field_source())
     if a.header == bool(a.isa):
         p.error("say either --header or --isa")
-    text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] + ["--ops"] * a.ops + ["--op-rows"] * a.op_rows))
-    make = op_source if a.ops else op_row_source if a.op_rows else source
+    text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] + ["--ops"] * a.ops + ["--op-rows"] * a.op_rows + ["--few-rows"] * a.few_rows))
+    make = op_source if a.ops else op_row_source if a.op_rows else few_rows if a.few_rows else source
     pathlib.Path(a.out).write_text(text + (header(a.levels) if a.header else make(a.isa)))
 
 

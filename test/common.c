@@ -1,7 +1,10 @@
 /* Shared by the tests: the runner, random numbers, guarded buffers, and the checks of a type against its naive model. */
 #include "common.h"
 #include "api.h"
+#include "base_cpu.h"
 #include <inttypes.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #if TEST_ASAN
 #include <sanitizer/asan_interface.h>
@@ -14,7 +17,25 @@
 
 uint64_t test_seed = 20240611;
 
+/* The suite `levels` says of which level it is. In a process of its own, since what LADING_ISA says is read once. */
+static bool is_best(const char *level) {
+  int status = 0;
+  const pid_t child = fork();
+  if (child == 0) unsetenv("LADING_ISA"), _exit(strcmp(ldg_cpu_isa(), level) || !ldg_cpu_runs(level));
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+static const char *why_skipped(void) {
+  const char *level = getenv("LADING_TEST_LEVEL");
+  if (level && is_best(level)) return "the suite `unit` runs it";
+  return level && !ldg_cpu_runs(level) ? "this machine does not have it" : NULL;
+}
+
 int check_main(const char *layer, const TTest *const *tests, int64_t n, int argc, char **argv) {
+  const char *why = why_skipped();
+  if (why) {
+    printf("%s: skipped, %s\n", getenv("LADING_TEST_LEVEL"), why);
+    return 77;
+  }
   if (argc > 1) test_seed = strtoull(argv[1], NULL, 0);
   printf("%s: seed %" PRIu64 "\n", layer, test_seed);
   fflush(stdout);
