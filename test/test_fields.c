@@ -108,7 +108,8 @@ START_TEST(what_is_moved) {
     const int kind = i % 3; /* strided, listed, with lengths */
     list l = { { 0 }, { 0 } };
     ldg_nest n = { .block = kind == 2 ? 1 : rng_in(&r, 1, kind ? 20 : 16), .nd = (int)rng_in(&r, kind && i % 4 < 2 ? 1 : 2, kind ? 3 : 4), .once = true, .list = i % 2 ? LDG_LIST_SRC : LDG_LIST_DST };
-    for (int k = 0; k < n.nd; k++) n.dim[k] = (ldg_dim){ k ? rng_in(&r, 1, n.nd == 2 ? 60 : k == 3 ? 4 : !kind && k == 1 && i % 2 ? 3 : 9) : kind ? rng_in(&r, 1, n.nd == 1 && i % 2 ? 4 : ENTRIES) : rng_in(&r, 1, 6), 0, 0 };
+    for (int k = 0; k < n.nd; k++) n.dim[k] = (ldg_dim){ k ? rng_in(&r, 1, n.nd == 2 ? 60 : k == 3 ? 4 : !kind && k == 1 && i % 2 ? 3 : 9) : kind ? rng_in(&r, 1, n.nd == 1 && i % 2 ? 4 : ENTRIES) : rng_in(&r, 1, i % 4 == 3 ? 9 : 6), 0, 0 };
+    if (!kind && i % 8 == 3) n.nd = 3, n.dim[0].n = 8, n.dim[1].n = 2, n.dim[2].n = 4, n.block = 8; /* two groups, or none */
     if (!kind) set_outer(&n, 0, set_inner(&n, 0, i % 9 < 3, &r), &r), set_outer(&n, 1, set_inner(&n, 1, i % 9 > 5, &r), &r);
     else {
       const int64_t span = set_list(&n, &l, kind == 2, rng_in(&r, 1, 150), i % 5 == 0, &r);
@@ -126,7 +127,10 @@ START_TEST(what_is_moved) {
     if (fields()->why_not(&n)) continue;
     const int64_t words = n.dim[0].n * n.dim[1].n; /* if blocks are words */
     if (!kind && n.nd > 2 && n.dim[0].n > 1 && n.dim[1].n > 1 && !(n.block & (n.block - 1))) planes[words > LDG_FIELD_WORDS] += words <= 18;
+    const int64_t first = model.level[LDG_MODEL_L1];
+    if (!kind && i % 2) model.level[LDG_MODEL_L1] = 64, ldg_model_use(&model); /* another one by now than it was when this was chosen */
     able[kind]++, alone += n.nd == 1, check_run(fields(), &n, &a, &r);
+    model.level[LDG_MODEL_L1] = first, ldg_model_use(&model);
   }
   ck_assert_int_gt(able[0], 300);
   ck_assert_int_gt(able[1], 250);

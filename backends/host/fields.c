@@ -119,8 +119,8 @@ double ldg_fields_cost(const ldg_nest *n) {
 /* ---- kernels ---- */
 
 typedef struct group { ldg_field_group go; ldg_run *run; } group;
-/* All words by one kernel, where there is one, and by groups. Kernels that ask, and trials, have their part of job->own for themselves where blocks are not listed: then there are no groups. */
-typedef struct fields { ldg_field_group all; ldg_asked asked; ldg_run *run; int64_t tile; int groups; group group[GROUPS_MOST]; } fields;
+/* All words by one kernel, where there is one, and by groups. Where one kernel moves blocks that are not listed, kernels that ask have their part of job->own, and trials all from `tile` on: then there are no groups. */
+typedef struct fields { ldg_field_group all; ldg_asked asked; ldg_run *run; int64_t tile; int inner, groups; group group[GROUPS_MOST]; } fields;
 _Static_assert(sizeof(ldg_field_group) <= LDG_ASKED_AT && offsetof(fields, run) >= LDG_ASKED_AT + sizeof(ldg_asked), "kernels that ask find theirs between");
 _Static_assert(offsetof(fields, tile) <= LDG_TRIAL_OWN && sizeof(fields) <= sizeof ((ldg_job *)NULL)->own, "what fields go by fits into a job");
 static const fields *fields_of(const ldg_job *j) { return (const fields *)(const void *)j->own; }
@@ -149,7 +149,7 @@ LDG_INLINE int run_group(const group *g, const char *src, char *dst, int64_t n) 
 }
 static int run_tiles(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const fields *f = fields_of(j);
-  const ldg_dim *d = &j->nest.dim[j->nest.at ? 1 : 2]; /* lists, or planes */
+  const ldg_dim *d = &j->nest.dim[f->inner];
   for (int64_t some; n > 0; n -= some, src += some * d->src, dst += some * d->dst) {
     some = ldg_min(n, f->tile);
     for (int k = 0; k < f->groups; k++) run_group(&f->group[k], src, dst, some);
@@ -201,7 +201,7 @@ bool ldg_fields_prepare(ldg_job *j) {
   if (c.n <= LDG_FIELD_WORDS) fill_some(&all, n, items_of(n, &c), c.w, c.n);
   f->all = all.go, f->run = all.run;
   const bool groups = n->at || !f->run;
-  if (groups) f->groups = fill_groups(f->group, n, &c), f->tile = ldg_max(TILE / (c.touched[LDG_MODEL_READ] + c.touched[LDG_MODEL_WRITE]), 8);
+  if (groups) f->inner = c.inner, f->groups = fill_groups(f->group, n, &c), f->tile = ldg_max(TILE / (c.touched[LDG_MODEL_READ] + c.touched[LDG_MODEL_WRITE]), 8);
   j->run = n->nd == c.inner + 1 ? run_of(j) : c.inner == 1 ? run_loops : run_planes;
   return !groups;
 }
