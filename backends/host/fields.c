@@ -48,6 +48,7 @@ static bool cut_inner(const ldg_nest *n, int inner, cut *c) {
   }
   return runs > 0;
 }
+
 /* ---- which items ---- */
 
 /* Lines of few sets of the first cache come and go at a pace of their own on some processors, and slower where the processor is ahead of that: of two sets, or if they are
@@ -71,7 +72,7 @@ static bool by_groups(const ldg_nest *n, const cut *c) {
   return !n->any && n->dim[2].n > GROUPS_MOST && (double)(c->touched[LDG_MODEL_READ] + c->touched[LDG_MODEL_WRITE]) * planes <= ldg_model_footprint(LDG_MODEL_L1);
 }
 static bool is_plane(const ldg_nest *n, cut *c) {
-  if (n->at || n->nd < 3 || n->dim[1].n > WORDS_MOST / n->dim[0].n || !cut_inner(n, 2, c)) return false;
+  if (n->at || n->nd < 3 || n->dim[1].n > WORDS_MOST / ldg_max(n->dim[0].n, 1) || !cut_inner(n, 2, c)) return false;
   return (c->n <= LDG_FIELD_WORDS || by_groups(n, c)) && !are_far(n, c) && !meet(n, c);
 }
 /* An item is a plane of strided blocks that has a dim around it, else what is innermost. */
