@@ -90,8 +90,8 @@ def source(isa, blocks=BLOCKS):
 
 
 def few_rows(isa):
-    """Rows that between them have all that block.inc and kernels.h tell apart: in lanes, joined, by steps, of more than a register, of lines, of 256 bytes, long."""
-    some = ("w1", "w12", "w25", "w48", "w57", "w96", "w256")
+    """Rows that between them have all that block.inc and kernels.h tell apart: in lanes, in pairs, joined, by steps, of more than a register, of lines, of 256 bytes, long."""
+    some = ("w1", "w8", "w12", "w25", "w48", "w57", "w96", "w256")
     return source(isa, [one for one in BLOCKS if one[0] in some or isinstance(one[2], str)])
 
 

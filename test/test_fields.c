@@ -101,7 +101,7 @@ static void check_run(const ldg_strategy *way, const ldg_nest *n, const arena *a
 START_TEST(what_is_moved) {
   rng r = rng_of(45);
   const arena a = { malloc(ROOM), malloc(ROOM), malloc(ROOM) };
-  int able[3] = { 0 }, planes[2] = { 0 }, alone = 0, written_out = 0, touching = 0;
+  int able[3] = { 0 }, planes = 0, grouped = 0, alone = 0, written_out = 0, touching = 0;
   use(0);
   for (int64_t k = 0; k < ROOM; k++) a.from[k] = (char)rng_in(&r, 0, 255);
   for (int i = 0; i < 2400; i++) {
@@ -109,7 +109,7 @@ START_TEST(what_is_moved) {
     list l = { { 0 }, { 0 } };
     ldg_nest n = { .block = kind == 2 ? 1 : rng_in(&r, 1, kind ? 20 : 16), .nd = (int)rng_in(&r, kind && i % 4 < 2 ? 1 : 2, kind ? 3 : 4), .once = true, .list = i % 2 ? LDG_LIST_SRC : LDG_LIST_DST };
     for (int k = 0; k < n.nd; k++) n.dim[k] = (ldg_dim){ k ? rng_in(&r, 1, n.nd == 2 ? 60 : k == 3 ? 4 : !kind && k == 1 && i % 2 ? 3 : 9) : kind ? rng_in(&r, 1, n.nd == 1 && i % 2 ? 4 : ENTRIES) : rng_in(&r, 1, i % 4 == 3 ? 9 : 6), 0, 0 };
-    if (!kind && i % 8 == 3) n.nd = 3, n.dim[0].n = 8, n.dim[1].n = 2, n.dim[2].n = 4, n.block = 8; /* two groups, or none */
+    if (!kind && (i % 8 == 3 || i % 8 == 6)) n.nd = 3, n.dim[0].n = 8, n.dim[1].n = 2, n.dim[2].n = 4, n.block = 8; /* three groups, or its rows two, where the model is another one */
     if (!kind) set_outer(&n, 0, set_inner(&n, 0, i % 9 < 3, &r), &r), set_outer(&n, 1, set_inner(&n, 1, i % 9 > 5, &r), &r);
     else {
       const int64_t span = set_list(&n, &l, kind == 2, rng_in(&r, 1, 150), i % 5 == 0, &r);
@@ -125,17 +125,19 @@ START_TEST(what_is_moved) {
     }
     n.once = kind || i % 2; /* else there are other ways, which have their part of the job */
     if (fields()->why_not(&n)) continue;
-    const int64_t words = n.dim[0].n * n.dim[1].n; /* if blocks are words */
-    if (!kind && n.nd > 2 && n.dim[0].n > 1 && n.dim[1].n > 1 && !(n.block & (n.block - 1))) planes[words > LDG_FIELD_WORDS] += words <= 18;
+    if (!kind && n.nd > 2) {
+      ldg_job j = { .nest = n };
+      grouped += !ldg_fields_prepare(&j), planes += n.dim[0].n > 1 && n.dim[1].n > 1 && n.dim[0].n * n.dim[1].n <= LDG_FIELD_WORDS && !(n.block & (n.block - 1)); /* blocks are words */
+    }
     const int64_t first = model.level[LDG_MODEL_L1];
-    if (!kind && i % 2) model.level[LDG_MODEL_L1] = 64, ldg_model_use(&model); /* another one by now than it was when this was chosen */
+    if (!kind && i % 4 == 3) model.level[LDG_MODEL_L1] = 64, ldg_model_use(&model); /* another one by now than it was when this was chosen */
     able[kind]++, alone += n.nd == 1, check_run(fields(), &n, &a, &r);
     model.level[LDG_MODEL_L1] = first, ldg_model_use(&model);
   }
   ck_assert_int_gt(able[0], 300);
   ck_assert_int_gt(able[1], 250);
   ck_assert_int_gt(able[2], 80);
-  ck_assert(planes[0] > 5 && planes[1] > 5);
+  ck_assert(planes > 5 && grouped > 50);
   ck_assert_int_gt(alone, 20);
   ck_assert(written_out > 50 && touching > 5);
   free(a.from), free(a.to), free(a.expected);
@@ -289,6 +291,28 @@ static const char *why(int64_t block, int64_t blocks, int64_t apart, int64_t rea
   return fields()->why_not(&n);
 }
 
+/* Planes are items where they may be, else their rows are, each plane of which is entered. */
+static double calls_of(int64_t blocks, int64_t row, int64_t planes, int64_t apart) {
+  const ldg_nest n = { .block = 8, .nd = 3, .dim = { { blocks, 24, 8 }, { 2, row, blocks * 8 }, { planes, apart, blocks * 16 } } };
+  return (fields()->cost(&n) - (double)(blocks * 2 * planes) * ldg_model_block(LDG_MODEL_WRITE, LDG_MODEL_LINE, 8, 0)) / ldg_model_ns(LDG_MODEL_CALL);
+}
+START_TEST(which_planes) {
+  const ldg_nest meeting = { .block = 8, .nd = 3, .dim = { { 2, 24, 8 }, { 2, 4096, 16 }, { 20, 9000, 32 } } };
+  use(4);
+  ck_assert_double_eq_tol(calls_of(2, 88, 20, 9000), 2, 1e-9);
+  ck_assert_double_eq_tol(calls_of(2, 88, 20, 4096), 21, 1e-9); /* their lines would meet */
+  ck_assert_double_eq_tol(calls_of(2, 88, 20, (int64_t)1 << 30), 21, 1e-9);
+  ck_assert_double_eq_tol(calls_of(4, 200, 20, 9000), 3, 1e-9);
+  ck_assert_double_eq_tol(calls_of(4, 200, 3, 9000), 4, 1e-9);  /* no fewer calls by groups */
+  ck_assert_double_gt(calls_of(4, 200, 2000, 9000), 2000);      /* more than the first cache holds */
+  ck_assert_ptr_nonnull(fields()->why_not(&meeting));
+  use(0);
+  ck_assert_ptr_null(fields()->why_not(&meeting));
+  ck_assert_double_eq_tol(calls_of(2, 88, 20, 4096), 2, 1e-9);
+  ldg_model_use(NULL);
+}
+END_TEST
+
 /* Where items are of few sets, processors that have a pace for those are slower so: of two sets, and of four where items are written two lines each. */
 START_TEST(which_items) {
   static const struct { int64_t read, written, apart, pace; bool able; } rows[] = {
@@ -372,5 +396,5 @@ START_TEST(cost_of_items) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("fields", argc, argv, what_is_moved, few_in_windows, ways_of_items, kernels_are_in_order, structs, few_runs, which_few, which_items, cost_of_items);
+  return CHECK_MAIN("fields", argc, argv, what_is_moved, few_in_windows, ways_of_items, kernels_are_in_order, structs, few_runs, which_few, which_planes, which_items, cost_of_items);
 }

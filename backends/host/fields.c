@@ -56,11 +56,14 @@ static bool cut_inner(const ldg_nest *n, int inner, cut *c) {
  * written in one window (4 KiB apart 0.5 times as fast as by shuffles; others are faster, also so: four fields in four lines 1.1 to 1.4 times, in columns). */
 enum { FEW_SETS = 2 };
 static bool meet(const ldg_nest *n, const cut *c) {
-  const ldg_dim d = items_of(n, c);
   const int lines = c->touched[LDG_MODEL_WRITE] < 2 * LINE ? 1 : 2;
   if (ldg_model_count(LDG_MODEL_PACE) == 0) return false;
-  if (n->at) return lines == 1 && writes_gaps(n) && d.dst && ldg_paced_sets(d.dst) <= FEW_SETS;
-  return (d.src && ldg_paced_sets(d.src) <= FEW_SETS) || (d.dst && ldg_paced_sets(d.dst) <= FEW_SETS * lines);
+  if (n->at) return lines == 1 && writes_gaps(n) && n->dim[1].dst && ldg_paced_sets(n->dim[1].dst) <= FEW_SETS;
+  for (int k = 1; k <= c->inner; k++) { /* rows of a plane, too */
+    const ldg_dim d = n->dim[k];
+    if ((d.src && ldg_paced_sets(d.src) <= FEW_SETS) || (d.dst && ldg_paced_sets(d.dst) <= FEW_SETS * lines)) return true;
+  }
+  return false;
 }
 
 static bool are_far(const ldg_nest *n, const cut *c) { return !ldg_run_is_near(items_of(n, c).src) || !ldg_run_is_near(items_of(n, c).dst); }
@@ -84,7 +87,7 @@ const char *ldg_fields_why_not(const ldg_nest *n) {
   if (n->at2) return "both sides are listed";
   if (n->ordered) return "destination bytes may coincide, so stream order must be kept";
   if (n->nd < 2) return cut_item(n, &c) && c.n <= LDG_FIELD_WORDS ? NULL : "one item of more than 6 words of 16 bytes, or of fields that are long, or far";
-  if (!n->at && (n->dim[0].n > WORDS_MOST || n->block > WORD_MOST)) return "more than 18 blocks, or of more than 16 bytes";
+  if (!n->at && (n->dim[0].n > (n->nd > 2 ? WORDS_MOST : LDG_FIELD_WORDS) || n->block > WORD_MOST)) return "more than 6 blocks, in planes 18, or of more than 16 bytes";
   if (!cut_item(n, &c)) return "nothing in it, more than 18 words of 16 bytes, a field of more than 64, or one that is far";
   if (are_far(n, &c)) return "items are more than 512 MiB apart";
   if (!n->at && c.inner == 1 && c.n > LDG_FIELD_WORDS) return "rows, or blocks, of more than 6 words";

@@ -19,19 +19,14 @@ static ldg_field entry_of(const ldg_nest *n, int64_t i) {
   const int64_t len = n->psum ? n->psum[i + 1] - n->psum[i] : n->block, other = n->psum ? n->psum[i] : i * (from ? d.dst : d.src);
   return (ldg_field){ from ? n->at[i] : other, from ? other : n->at[i], len };
 }
-/* Block i of the inner dims. */
-static ldg_field block_of(const ldg_nest *n, int inner, int64_t i) {
-  ldg_field f = entry_of(n, i % n->dim[0].n);
-  i /= n->dim[0].n;
-  for (int k = 1; k < inner; i /= n->dim[k++].n) f.src += i % n->dim[k].n * n->dim[k].src, f.dst += i % n->dim[k].n * n->dim[k].dst;
-  return f;
-}
 int ldg_runs_of(const ldg_nest *n, int inner, ldg_field f[LDG_RUNS_FEW]) {
-  int64_t blocks = 1;
+  const ldg_dim over = inner > 1 ? n->dim[1] : (ldg_dim){ 1, 0, 0 };
   int runs = 0;
-  for (int k = 0; k < inner; k++) blocks *= n->dim[k].n;
-  for (int64_t i = 0; i < blocks; i++)
-    if (!ldg_field_add(&(ldg_fields){ f, &runs, LDG_RUNS_FEW }, block_of(n, inner, i))) return 0;
+  for (int64_t row = 0; row < over.n; row++)
+    for (int64_t i = 0; i < n->dim[0].n; i++) {
+      const ldg_field one = entry_of(n, i);
+      if (!ldg_field_add(&(ldg_fields){ f, &runs, LDG_RUNS_FEW }, (ldg_field){ one.src + row * over.src, one.dst + row * over.dst, one.len })) return 0;
+    }
   return runs;
 }
 

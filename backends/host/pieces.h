@@ -8,7 +8,7 @@
 enum { LDG_RUN_FAR = 1 << 29 };
 static inline bool ldg_run_is_near(int64_t at) { return at >= -LDG_RUN_FAR && at <= LDG_RUN_FAR; }
 
-/* The runs of one iteration of what is around the `inner` innermost dims, which have no more blocks than an int64_t counts, at most LDG_RUNS_FEW; 0: there are more, or none. */
+/* The runs of one iteration of what is around the innermost dim, or the two innermost, at most LDG_RUNS_FEW; 0: there are more, or none. */
 int ldg_runs_of(const ldg_nest *n, int inner, ldg_field f[LDG_RUNS_FEW]);
 
 /* Cuts a run into words of at most `widest` bytes: how many, -1 if of more than `room`. */
