@@ -424,6 +424,10 @@ START_TEST(pace_of_others) {
     ck_assert_int_eq(numbers_of(row).stores, i ? 129 : 3);
     ck_assert_ptr_nonnull(ldg_paced_why_not(&huge));
   }
+  for (int i = 0; i < 3; i++) { /* rows that are not timed have stores where many may be on their way, or a pace is kept */
+    m.number[LDG_MODEL_STORES] = i == 1 ? 16 : 4, use_pace(&m, i == 2 ? 4 : 0);
+    ck_assert_int_eq(first_of(column_of(WRITTEN, 40, 200, 4096)), i ? 2 : 3);
+  }
   ldg_model_use(NULL);
 }
 END_TEST

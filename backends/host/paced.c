@@ -187,6 +187,8 @@ static flank written_by_pages(const ldg_nest *n) {
  * longer ones that are whole pages apart, but not to memory, where it takes long ways to ask for many lines at once (280 B, 4 KiB apart: 32 rows 307 ns at once, 100 so; 448 B 187 and
  * 146; 512 B 158 and 167; bench/README.md has more). They have as many on Zen 4, whatever columns have (128 B, 2 KiB apart: 128 rows 432 ns at once, 258 so; 256 B, 4 KiB apart 896 and 567; 100 of 300 B 986 and 497). */
 enum { ROW_SETS = 4, ROW_IDLE = 4, ROW_MAX = 448 };
+/* Where stores on their way are few, and no pace is kept, rows that calls do not time lose (74 B, 4 KiB apart: 12 rows 58 ns at once, 107 so; 128 B, 8 KiB apart: 20 rows 109 and 186; Zen 3). */
+static bool rows_gain(void) { return pace() || slots_by(LDG_MODEL_STORES) >= ROW_STORES; }
 static flank by_rows(const ldg_nest *n, int side) {
   if (n->block > ROW_MAX || !sets_by(LDG_MODEL_SETS_APART)) return (flank){ 0 };
   int64_t drift = 0, stride = stride_of(&n->dim[0], side);
@@ -195,7 +197,7 @@ static flank by_rows(const ldg_nest *n, int side) {
   const bool far = trust_of(beyond(n, side, sets, drift != 0)) == GUESSED;
   if (!sets || (side == LDG_MODEL_READ && sets > 2) || (sets > ROW_SETS && far)) return (flank){ 0 };
   if (side == LDG_MODEL_READ) return (flank){ .sets = sets, .idle = (int32_t)lines * ROW_IDLE, .trust = GUESSED };
-  return (flank){ .sets = sets, .stores = (int32_t)(lines * ldg_max(1, stores_of(ROW_STORES, n->dim[0].n, lines, sets, drift))), .trust = far ? GUESSED : LIKELY };
+  return (flank){ .sets = sets, .stores = (int32_t)(lines * ldg_max(1, stores_of(ROW_STORES, n->dim[0].n, lines, sets, drift))), .trust = far || !rows_gain() ? GUESSED : LIKELY };
 }
 
 /* Lines of few sets come from the second cache, and go there, at a pace of their own on Zen 4, and up to three times as slowly where the processor is ahead of that: so between two blocks there is something that takes a
