@@ -1,4 +1,4 @@
-/* window: records that are packed by whole registers, where every page without a byte of the message, on either side, cannot be touched; and
+/* window: records that are packed by whole registers, and lists that go without branches, where every page without a byte of the message, on either side, cannot be touched; and
  * loops of many windows, from any place of a line. */
 #include "common.h"
 #include "base_model.h"
@@ -33,7 +33,7 @@ static int64_t stride(rng *r, int64_t least) {
   switch (rng_in(r, 0, 9)) {
   case 0: return -rng_in(r, least, least + 40);
   case 1: return rng_in(r, 1, page / 2 + 40);
-  case 2: return 2 * page + rng_in(r, -9, 9);
+  case 2: return rng_in(r, 0, 1) ? 2 * page + rng_in(r, -9, 9) : rng_in(r, page / 2, page);
   case 3: return rng_in(r, 0, least); /* bytes that are packed more than once */
   default: return least + rng_in(r, 0, 24);
   }
@@ -111,7 +111,7 @@ static bool check_pattern(rng *r, const pattern *p, int64_t n, const char *strat
 
 START_TEST(pages_beside) {
   rng r = rng_of(41);
-  const ldg_nest records = { .block = 12, .nd = 1, .dim = { { 100, 16, 12 } } };
+  const ldg_nest records = { .block = 5, .nd = 1, .dim = { { 100, 7, 5 } } };
   ldg_job job;
   ldg_model m = ldg_model_builtin();
   int64_t taken = 0, shuffled = 0;
@@ -178,4 +178,69 @@ START_TEST(long_loops) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("window", argc, argv, pages_beside, long_loops); }
+/* A side of a list: entries of up to `longest` bytes, some of none, which are nobody's place; sometimes the next one is pages on. */
+enum { ENTRIES = 200 };
+typedef struct listed { int64_t n, at[ENTRIES], psum[ENTRIES + 1], hull; } listed;
+static void random_list(rng *r, listed *l, int64_t longest) {
+  int64_t end = 0;
+  l->n = rng_in(r, 1, ENTRIES), l->hull = 0;
+  for (int64_t i = 0; i < l->n; i++) {
+    const int64_t len = rng_in(r, 0, 5) ? rng_in(r, 1, longest) : 0;
+    if (len && rng_in(r, 0, 5) == 0) end += rng_in(r, page - 80, 2 * page);
+    l->at[i] = len ? end + rng_in(r, 0, 9) : rng_in(r, -90, end + 9000), l->psum[i + 1] = l->psum[i] + len;
+    if (len) end = l->hull = l->at[i] + len;
+    if (end > (PAGES - 6) * page) l->n = i + 1;
+  }
+  for (int64_t i = l->n - 1; i > 0; i--) { /* in any order; lengths go with their entries */
+    const int64_t k = rng_in(r, 0, i), li = l->psum[i + 1] - l->psum[i], lk = l->psum[k + 1] - l->psum[k], at = l->at[i];
+    if (li == lk) l->at[i] = l->at[k], l->at[k] = at;
+  }
+}
+
+/* Entries i0 and on, n of them, from a side to the other; gaps of the destination stay as they are. */
+static void check_listed(rng *r, const listed *l, int list, char *src, char *dst) {
+  ldg_job j = { .nest = { .block = 1, .nd = 1, .dim = { { l->n, list == LDG_LIST_SRC ? 0 : 1, list == LDG_LIST_SRC ? 1 : 0 } }, .at = l->at, .psum = l->psum, .list = list, .span = l->hull } };
+  char *const area[2] = { list == LDG_LIST_SRC ? src : dst, list == LDG_LIST_SRC ? dst : src }; /* listed, dense */
+  const int64_t i0 = rng_in(r, 0, l->n - 1), n = rng_in(r, 1, l->n - i0), bytes = l->psum[l->n];
+  char *at = place(r, area[0], 0, l->hull), *dense = place(r, area[1], 0, bytes), *expected = malloc((size_t)(PAGES * page));
+  for (int k = 0; k < 2; k++) ck_assert_int_eq(mprotect(area[k], (size_t)(PAGES * page), PROT_READ | PROT_WRITE), 0);
+  for (int64_t k = 0; k < PAGES * page; k += 8) *(uint64_t *)(void *)(src + k) = rng_next(r);
+  memset(dst, 0x5a, (size_t)(PAGES * page)), memset(expected, 0x5a, (size_t)(PAGES * page));
+  for (int64_t i = i0; i < i0 + n; i++) {
+    char *const to = list == LDG_LIST_SRC ? dense + l->psum[i] : at + l->at[i];
+    memcpy(expected + (to - dst), list == LDG_LIST_SRC ? at + l->at[i] : dense + l->psum[i], (size_t)(l->psum[i + 1] - l->psum[i]));
+  }
+  for (int k = 0; k < 2; k++) ck_assert_int_eq(mprotect(area[k], (size_t)(PAGES * page), PROT_NONE), 0);
+  for (int64_t i = 0; i < l->n; i++) {
+    const int64_t len = l->psum[i + 1] - l->psum[i];
+    char *const one[2] = { at + l->at[i], dense + l->psum[i] };
+    for (int k = 0; len && k < 2; k++) {
+      char *from = (char *)((uintptr_t)one[k] & -(uintptr_t)page);
+      ck_assert_int_eq(mprotect(from, (size_t)(one[k] + len - from), PROT_READ | PROT_WRITE), 0);
+    }
+  }
+  strategy_named("late")->prepare(&j);
+  j.run(&j, list == LDG_LIST_SRC ? at : dense, list == LDG_LIST_SRC ? dense : at, i0, n);
+  ck_assert_int_eq(mprotect(dst, (size_t)(PAGES * page), PROT_READ | PROT_WRITE), 0);
+  ck_assert_mem_eq(dst, expected, (size_t)(PAGES * page));
+  free(expected);
+}
+
+START_TEST(lists_beside_pages) {
+  static const int64_t longest[] = { 7, 8, 15, 16, 31, 32, 33, 63, 64, 70 };
+  rng r = rng_of(50);
+  page = sysconf(_SC_PAGESIZE);
+  char *src = mmap(NULL, (size_t)(PAGES * page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *dst = mmap(NULL, (size_t)(PAGES * page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert(src != MAP_FAILED && dst != MAP_FAILED);
+  const int many = share_of(600);
+  for (int i = 0; i < many; i++) {
+    static listed l;
+    random_list(&r, &l, longest[i / 2 % 10]);
+    if (l.psum[l.n] > 0) check_listed(&r, &l, i % 2 ? LDG_LIST_SRC : LDG_LIST_DST, src, dst);
+  }
+  munmap(src, (size_t)(PAGES * page)), munmap(dst, (size_t)(PAGES * page));
+}
+END_TEST
+
+int main(int argc, char **argv) { return CHECK_MAIN("window", argc, argv, pages_beside, lists_beside_pages, long_loops); }

@@ -377,17 +377,28 @@ static void prepare_varlist(ldg_job *j, int which) {
 }
 static int listed_side(const ldg_nest *n) { return n->list == LDG_LIST_DST ? LDG_VAR_DST : LDG_VAR_SRC; }
 static void varlist_plainly(ldg_job *j) { prepare_varlist(j, listed_side(&j->nest)); }
-static ldg_run *varlist_late(const ldg_nest *n) { return ldg_host_kernels()->varlist[LDG_VAR_LATE + listed_side(n)]; }
+static int64_t end_of_list(const ldg_nest *n) {
+  int64_t end = INT64_MIN / 2; /* kernels take some from it */
+  for (int64_t i = 0; i < n->dim[0].n; i++)
+    if (n->psum[i + 1] > n->psum[i]) end = ldg_max(end, n->at[i] + (n->psum[i + 1] - n->psum[i]));
+  return end;
+}
+static ldg_run *varlist_late(ldg_job *j) {
+  ((ldg_long *)(void *)j->own)->end = end_of_list(&j->nest);
+  return ldg_host_kernels()->varlist[LDG_VAR_LATE + listed_side(&j->nest)];
+}
 static bool varlist_is_much(const ldg_nest *n) { return bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1); }
-/* Late kernels have late addresses where blocks are long, and ask for lines where all are short and go under masks, which this machine does not foresee. */
-static bool late_asks(const ldg_nest *n, int64_t longest) {
-  return longest <= ldg_host_kernels()->short_bytes && n->dim[0].n >= LDG_TRIAL_LEAST / LINE && ldg_model_count(LDG_MODEL_MASKED);
+/* Late kernels have late addresses where blocks are long. Where all are short they ask for lines, if masks are not foreseen here; without masks they have no branch that hangs on lengths (genkernels/varlist.inc). */
+enum { LATE_SHORTS = 64 };
+static bool late_shorts(const ldg_nest *n, int64_t longest) {
+  const int64_t masked = ldg_host_kernels()->short_bytes;
+  return n->dim[0].n >= LDG_TRIAL_LEAST / LINE && (masked ? longest <= masked && ldg_model_count(LDG_MODEL_MASKED) : longest <= LATE_SHORTS);
 }
 static void varlist_prepare(ldg_job *j) {
   varlist_plainly(j);
   const int64_t longest = ((const ldg_long *)(const void *)j->own)->each;
-  const bool may_gain = late_asks(&j->nest, longest) || (longest > LDG_VAR_SHORT && varlist_is_much(&j->nest));
-  ldg_trial_prepare(j, (ldg_run *const[]){ j->run, varlist_late(&j->nest) }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest), LDG_TRIAL_LEAST);
+  const bool may_gain = late_shorts(&j->nest, longest) || (longest > LDG_VAR_SHORT && varlist_is_much(&j->nest));
+  ldg_trial_prepare(j, (ldg_run *const[]){ j->run, may_gain ? varlist_late(j) : NULL }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest), LDG_TRIAL_LEAST);
 }
 
 static void runs_prepare(ldg_job *j) {
@@ -427,12 +438,12 @@ static const char *late_why_not(const ldg_nest *n) {
   if (n->once) return "one call does not find out whether that is faster";
   const char *why = !n->at ? NULL : n->psum ? varlist_why_not(n) : list_why_not(n);
   if (why) return why;
-  if (n->psum ? !varlist_is_much(n) && !late_asks(n, longest_of(n)) : !are_many(n)) return "the first cache holds its lines";
+  if (n->psum ? !varlist_is_much(n) && !late_shorts(n, longest_of(n)) : !are_many(n)) return "the first cache holds its lines";
   return n->psum || late_kernel(n) ? NULL : "offsets of more than 4 bytes, or blocks of more than a line";
 }
 static double late_share(const ldg_nest *n) { return (void)n, 1.01; }
 static void late_prepare(ldg_job *j) {
-  if (j->nest.psum) varlist_plainly(j), j->run = varlist_late(&j->nest);
+  if (j->nest.psum) varlist_plainly(j), j->run = varlist_late(j);
   else if (block_row(j->nest.block) < ROW_AS_IS) j->run = late_kernel(&j->nest);
   else prepare_blocks(j, block_kernel), ((ldg_long *)(void *)j->own)->near = late_kernel(&j->nest);
 }
@@ -521,7 +532,7 @@ static const ldg_strategy table[] = {
   { "block", "strided loops around a block mover of fixed width", block_why_not, plain_cost, block_prepare, NULL, NULL },
   { "paced", "the same, a few at a time or further apart in time where their lines meet in few sets of the caches, or are written to a page each", ldg_paced_why_not, plain_cost, paced_prepare, ldg_paced_share, NULL },
   { "ahead", "the same, and lines are asked for before it is their turn where that is measured to be faster", ldg_ahead_why_not, plain_cost, ahead_prepare, ldg_ahead_share, NULL },
-  { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches; blocks under masks ask for their lines", late_why_not, plain_cost, late_prepare, late_share, NULL },
+  { "late", "block or list, one by one, most of them with strided addresses that come some cycles later, which suits some caches; blocks under masks ask for their lines; without masks, short ones that differ in length have no branch for it", late_why_not, plain_cost, late_prepare, late_share, NULL },
   { "by_16", "block, by 16 bytes at a time where registers are wider, so that fewer moves cross lines: for blocks that lie anywhere and come from memory, as a way of a trial", by_16_why_not, plain_cost, by_16_prepare, late_share, NULL },
   { "list", "gather or scatter of blocks of one length through an offset table", list_why_not, plain_cost, list_prepare, NULL, NULL },
   { "swept", "the same, its lines read from end to end first: where blocks share them and come from memory, as a way of a trial", ldg_swept_why_not, plain_cost, swept_prepare, late_share, NULL },

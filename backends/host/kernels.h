@@ -277,8 +277,8 @@ typedef struct ldg_block_kernels {
 
 /* What long blocks and lists go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
  * caches may be better than either; of a strided or list nest also the bytes of an iteration and the kernel for each, and whether the far one is likely to gain: at any place, at one that begins a line. Where blocks
- * have lengths of their own, `each` is the longest one. Of lists that are far apart: entries to prefetch ahead. */
-typedef struct ldg_long { int64_t libc, stream, each; ldg_run *near, *far; int32_t ahead; bool parts, whole; } ldg_long;
+ * have lengths of their own, `each` is the longest one, and `end` where the last byte of the listed side ends. Of lists that are far apart: entries to prefetch ahead. */
+typedef struct ldg_long { int64_t libc; union { int64_t stream, end; }; int64_t each; ldg_run *near, *far; int32_t ahead; bool parts, whole; } ldg_long;
 /* And what else is tried: the last one is late, or what is best from the caches. */
 enum { LDG_LONG_OTHERS = 4 };
 typedef struct ldg_long_ways { ldg_long long_; ldg_run *other[LDG_LONG_OTHERS]; } ldg_long_ways;
@@ -337,6 +337,9 @@ typedef struct ldg_window {
   int64_t few;                                                    /* fewer iterations of the outermost dim go by `part` */
   ldg_run *part;                                                  /* blocks, a list, or its fields */
 } ldg_window;
+/* Do n bytes from here on end on this page, whatever the size of pages is? */
+LDG_INLINE bool ldg_in_page(const char *s, int64_t n) { return (int64_t)((uintptr_t)s & 4095) <= 4096 - n; }
+enum { LDG_WINDOW_NEAR = 2048 }; /* bytes from a window to the next, half a page, up to which no page without a byte of the message is between them */
 #define LDG_WINDOW_BASE 0x70 /* so that bytes 16 and on are 0x80 and on, which x86's shuffles of 16 bytes take for none */
 static inline int64_t ldg_window_half(int64_t span, int window) { return span >= 16 && window > 16 ? 16 : span >= 8 ? 8 : 4; }
 

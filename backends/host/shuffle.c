@@ -8,7 +8,7 @@
 #include <limits.h>
 
 #define WINDOW 64
-enum { LINE = 64, WINDOW_NEAR = 2048 }; /* bytes: half a page */
+enum { LINE = 64 };
 #define BACK_MIN 5 /* iterations of a window: of 4 and 2 blocks of 8 to 24 bytes backwards lost a tenth to a third, of 5 and more they gained that or more */
 
 typedef struct field { int64_t at[2], len; } field; /* [0] source, [1] destination */
@@ -104,7 +104,7 @@ static void settle_lines(ldg_shuffle *w, int64_t stride) {
 static void settle_room(ldg_shuffle *w, const body *b, const ldg_dim *d) {
   const int64_t masked = ldg_model_count(LDG_MODEL_MASKED);
   w->ahead = (unsigned char)ldg_min(masked, UCHAR_MAX);
-  if (!masked || !d || d->src <= 0 || d->src > WINDOW_NEAR) return;
+  if (!masked || !d || d->src <= 0 || d->src > LDG_WINDOW_NEAR) return;
   const bool whole = d->dst == b->all.bytes && span_of(b, 1) == b->all.bytes;
   w->ahead = (unsigned char)(whole ? 0 : ldg_min(masked, UCHAR_MAX));
   w->room = (int32_t)(4 * w->times + WINDOW / (whole ? ldg_min(d->src, d->dst) : d->src));
@@ -204,10 +204,10 @@ static void set_byte(ldg_window *w, int window, int64_t src, int64_t dst) {
   if (dst >= span - half) w->exact[dst - span + 2 * half] = (unsigned char)exact;
 }
 
-/* Fast windows load and store a whole register. The iterations that follow overwrite what is too much, and have, less than a page on, a
- * byte of the message behind what is read in vain: the least number of them, with the window's own. */
+/* Fast windows load and store a whole register. The iterations that follow overwrite what is too much, and have a byte of the message behind what is read in vain: less than a page on,
+ * or kernels look where pages end. The least number of them, with the window's own. */
 static int64_t room_of(const body *b, const ldg_dim *d) {
-  if (!d || d->dst != b->all.bytes || d->src <= 0 || d->src > WINDOW_NEAR) return INT64_MAX;
+  if (!d || d->dst != b->all.bytes || d->src <= 0) return INT64_MAX;
   const int64_t write = (b->window - 1) / d->dst + 1, read = (b->window - span_of(b, 0) + d->src - 1) / d->src + 1;
   return ldg_max(write, read);
 }
@@ -223,13 +223,19 @@ static void fill_window(ldg_window *w, const body *b, const ldg_dim *d) {
         set_byte(w, b->window, b->f[k].at[0] - b->all.lo[0] + at + (d ? i * d->src : 0), b->f[k].at[1] - b->all.lo[1] + at + (d ? i * d->dst : 0));
 }
 
+/* One block whose words are three, next to each other, is one store, where a window is a register of 16 bytes; of 32 they take longer (bench/README.md, "Windows of one block"). */
+static bool gains_stores(const body *b, const ldg_dim *d) {
+  const int64_t n = b->all.bytes;
+  return b->window == 16 && n > 8 && n < 16 && __builtin_popcountll((uint64_t)n) > 2 && d && d->dst == n && d->src > 0 && d->src <= LDG_WINDOW_NEAR;
+}
+
 const char *ldg_window_of(const ldg_nest *n, int window, ldg_window *w) {
   ldg_window other;
   body b;
   const ldg_dim *d;
   const char *why = body_of(n, window, false, &b, &d);
   if (why) return why;
-  if (is_one_block(&b, d) && (!d || d->dst != b.all.bytes || b.all.bytes > 16 || (b.all.bytes & (b.all.bytes - 1)) == 0)) return one_block; /* others gain a store */
+  if (is_one_block(&b, d) && !gains_stores(&b, d)) return one_block;
   w = w ? w : &other;
   if (span_of(&b, 1) != b.all.bytes) return "gaps in the destination, and this machine has no masks to leave them out";
   fill_window(w, &b, d);
