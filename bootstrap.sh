@@ -261,13 +261,14 @@ test_all() {
   if [ "${1:-}" != --quick ]; then
     # -g1, names and lines, is what a report needs: all of -g takes half as long again to compile. Kernels for devices are the release build's, and
     # instrumented ones take a minute a level to compile: base is enough there, and where addresses are watched v4, played (genkernels/played.h): nobody else sees what is under masks.
+    # What mostly runs scripts the release build has run.
     instrumented="--buildtype=plain -Doptimization=1 -Dwerror=true -Dtests=true -Dyaksa=true -Dcuda=fake -Dhip=fake -Dc_args=-g1"
     levels='' watched=''
     [ "$(uname -m)" != x86_64 ] || levels=-Dlevels=base watched='-Dlevels=base,v4 -Dplayed=true'
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
     export ASAN_OPTIONS="handle_sigill=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}" # in kernels what is undefined ends in a trap
     build_and_test "address and undefined sanitizer" build-asan "$instrumented $watched -Dchecks=full -Db_sanitize=address,undefined -Db_lundef=false" \
-      "--suite unit --suite examples --suite bench -t 4"
+      "--suite unit --suite examples --suite bench --no-suite scripts -t 4"
     if [ -n "$watched" ] && [ "$failed" = "$before" ]; then # these were base's kernels
       tests build-asan -t 4 'move v4' 'runs v4' 'window v4' 'columns v4+vbmi' 'fields v4+vbmi' 'late v4+vbmi' 'move v4+vbmi' 'runs v4+vbmi' 'transpose v4+vbmi' 'window v4+vbmi'
     fi
