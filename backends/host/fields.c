@@ -59,7 +59,7 @@ static bool meet(const ldg_nest *n, const cut *c) {
   const int lines = c->touched[LDG_MODEL_WRITE] < 2 * LINE ? 1 : 2;
   if (ldg_model_count(LDG_MODEL_PACE) == 0) return false;
   if (n->at) return lines == 1 && writes_gaps(n) && n->dim[1].dst && ldg_paced_sets(n->dim[1].dst) <= FEW_SETS;
-  for (int k = 1; k <= c->inner; k++) { /* rows of a plane, too */
+  for (int k = 1; k <= c->inner; k++) { /* rows of a plane, too, as they were refused before planes were items; not measured */
     const ldg_dim d = n->dim[k];
     if ((d.src && ldg_paced_sets(d.src) <= FEW_SETS) || (d.dst && ldg_paced_sets(d.dst) <= FEW_SETS * lines)) return true;
   }

@@ -397,7 +397,7 @@ static bool late_shorts(const ldg_nest *n, int64_t longest) {
 static void varlist_prepare(ldg_job *j) {
   varlist_plainly(j);
   const int64_t longest = ((const ldg_long *)(const void *)j->own)->each;
-  const bool may_gain = late_shorts(&j->nest, longest) || (longest > LDG_VAR_SHORT && varlist_is_much(&j->nest));
+  const bool may_gain = !j->nest.once && (late_shorts(&j->nest, longest) || (longest > LDG_VAR_SHORT && varlist_is_much(&j->nest)));
   ldg_trial_prepare(j, (ldg_run *const[]){ j->run, may_gain ? varlist_late(j) : NULL }, may_gain ? 2 : 1, 0, ldg_trial_lines(&j->nest), LDG_TRIAL_LEAST);
 }
 

@@ -91,6 +91,14 @@ typedef uint64_t ldg_16 __attribute__((vector_size(16)));
 typedef struct ldg_32 { ldg_half_register part[32 / sizeof(ldg_half_register)]; } ldg_32; /* loaded as a whole */
 typedef struct ldg_64 { ldg_register part[64 / sizeof(ldg_register)]; } ldg_64;
 
+/* n bytes of one to two of a type. Both are loaded before one is stored: a load that follows a store to the same place of another page waits for it. */
+#define LDG_TWICE(type, dst, src, n)                                                                           \
+  do {                                                                                                         \
+    type head, tail;                                                                                           \
+    __builtin_memcpy(&head, (src), sizeof head), __builtin_memcpy(&tail, (src) + (n) - sizeof tail, sizeof tail); \
+    __builtin_memcpy((dst), &head, sizeof head), __builtin_memcpy((dst) + (n) - sizeof tail, &tail, sizeof tail); \
+  } while (0)
+
 /* 256 bytes by the widest registers of a level, some of which are loaded before the first is stored. A load that follows a store to the
  * same place of another page waits for it, and where rows lie that way each of them would: a fifth of the time. */
 LDG_INLINE void ldg_move_together(char *restrict d, const char *restrict s, int n, int together, bool back) {
@@ -277,7 +285,7 @@ typedef struct ldg_block_kernels {
 
 /* What long blocks and lists go by, in job->own. Bytes from which on the C library's memcpy is better than a loop, and stores past the
  * caches may be better than either; of a strided or list nest also the bytes of an iteration and the kernel for each, and whether the far one is likely to gain: at any place, at one that begins a line. Where blocks
- * have lengths of their own, `each` is the longest one, and `end` where the last byte of the listed side ends. Of lists that are far apart: entries to prefetch ahead. */
+ * have lengths of their own, `each` is the longest one, and `end`, instead of `stream` and only for late kernels, where the last byte of the listed side ends. Of lists that are far apart: entries to prefetch ahead. */
 typedef struct ldg_long { int64_t libc; union { int64_t stream, end; }; int64_t each; ldg_run *near, *far; int32_t ahead; bool parts, whole; } ldg_long;
 /* And what else is tried: the last one is late, or what is best from the caches. */
 enum { LDG_LONG_OTHERS = 4 };
@@ -363,7 +371,7 @@ LDG_INLINE int64_t ldg_piece_dst(int64_t word) { return word >> 32; }
 #define LDG_PIECE_COUNT(k) + 1
 _Static_assert(0 LDG_PIECE_CASES(LDG_PIECE_COUNT) == LDG_PIECE_MOST, "there is a case for each");
 
-enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VAR_LATE, LDG_VARS = LDG_VAR_LATE + 2 }; /* late: of the first two; with late addresses of long blocks, and asking for the lines of short ones */
+enum { LDG_VAR_SRC, LDG_VAR_DST, LDG_VAR_BOTH, LDG_VAR_LATE, LDG_VARS = LDG_VAR_LATE + 2 }; /* late: of the first two; with late addresses of long blocks, and asking for the lines of short ones, or without branches that hang on their lengths */
 enum { LDG_VAR_SHORT = 128 }; /* bytes: longer ones go by a loop */
 enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
