@@ -91,14 +91,6 @@ typedef uint64_t ldg_16 __attribute__((vector_size(16)));
 typedef struct ldg_32 { ldg_half_register part[32 / sizeof(ldg_half_register)]; } ldg_32; /* loaded as a whole */
 typedef struct ldg_64 { ldg_register part[64 / sizeof(ldg_register)]; } ldg_64;
 
-/* n bytes of one to two of a type. Both are loaded before one is stored: a load that follows a store to the same place of another page waits for it. */
-#define LDG_TWICE(type, dst, src, n)                                                                           \
-  do {                                                                                                         \
-    type head, tail;                                                                                           \
-    __builtin_memcpy(&head, (src), sizeof head), __builtin_memcpy(&tail, (src) + (n) - sizeof tail, sizeof tail); \
-    __builtin_memcpy((dst), &head, sizeof head), __builtin_memcpy((dst) + (n) - sizeof tail, &tail, sizeof tail); \
-  } while (0)
-
 /* 256 bytes by the widest registers of a level, some of which are loaded before the first is stored. A load that follows a store to the
  * same place of another page waits for it, and where rows lie that way each of them would: a fifth of the time. */
 LDG_INLINE void ldg_move_together(char *restrict d, const char *restrict s, int n, int together, bool back) {
