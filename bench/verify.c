@@ -19,6 +19,8 @@
 #define SPARSE_SPAN ((int64_t)256 << 20) /* in larger arrays only what the type touches is made random */
 #define SMALL_RANGE ((int64_t)64 << 10)
 #define MARGIN 256
+#define WALKED 16 /* of so many ranges one goes down the tree nevertheless */
+#define NOTED_MOST ((int64_t)1 << 20) /* so many pieces are noted down: to go down the tree to each, for each range, takes longer than the rest of a check */
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -29,9 +31,13 @@
 /* One way of moving bytes. */
 typedef struct mover { const char *name; const ldg_plan *plan; const hand *hand; } mover;
 
+typedef struct piece { int64_t off, pos, len; } piece;
+
 typedef struct check {
   problem *p;
   ldg_rep items;                  /* all items, as constructed */
+  piece *noted;                   /* what a walk of the whole message visits, which is what all ranges are parts of; NULL: too many to be noted */
+  int64_t n_noted;
   uint64_t random;
   bool flush;
   place mem, want, packed;        /* memory under test, memory as it must be, the packed buffer under test */
@@ -43,7 +49,7 @@ typedef struct check {
 
 /* ---- the definition ----------------------------------------------------------------------------------------------- */
 
-typedef struct walk_arg { char *mem, *packed; int64_t lo, near_lo, near_hi, end, runs; } walk_arg;
+typedef struct walk_arg { char *mem, *packed; int64_t lo, near_lo, near_hi, end, runs, pieces; piece *noted; } walk_arg;
 
 static int visit_pack(void *arg, int64_t off, int64_t pos, int64_t len) {
   walk_arg *w = arg;
@@ -63,12 +69,37 @@ static int visit_run(void *arg, int64_t off, int64_t pos, int64_t len) {
   walk_arg *w = arg;
   w->runs += pos == 0 || off != w->end;
   w->end = off + len;
+  w->pieces++;
   return 0;
+}
+
+static int visit_note(void *arg, int64_t off, int64_t pos, int64_t len) {
+  walk_arg *w = arg;
+  w->noted[w->pieces++] = (piece){ off, pos, len };
+  return 0;
+}
+
+static int64_t piece_at(const check *c, int64_t pos) { /* the first one that ends behind */
+  int64_t lo = 0, hi = c->n_noted;
+  while (lo < hi) {
+    const int64_t mid = lo + (hi - lo) / 2;
+    if (c->noted[mid].pos + c->noted[mid].len <= pos) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
+static void replay(const check *c, ldg_rep_visit *fn, walk_arg *w, int64_t lo, int64_t hi) {
+  for (const piece *x = c->noted + piece_at(c, lo); x < c->noted + c->n_noted && x->pos < hi; x++) {
+    const int64_t from = ldg_max(x->pos, lo), to = ldg_min(x->pos + x->len, hi);
+    if (from < to) fn(w, x->off + (from - x->pos), from, to - from);
+  }
 }
 
 static walk_arg walk(check *c, ldg_rep_visit *fn, place *mem, char *packed, int64_t lo, int64_t hi) {
   walk_arg w = { .mem = mem->base, .packed = packed, .lo = lo, .near_lo = INT64_MAX, .near_hi = INT64_MIN };
-  ldg_rep_walk(&c->items, lo, hi, fn, &w);
+  if (c->noted && c->ranges % WALKED) replay(c, fn, &w, lo, hi);
+  else ldg_rep_walk(&c->items, lo, hi, fn, &w);
   return w;
 }
 
@@ -236,10 +267,18 @@ static bool fact(const problem *p, const char *what, int64_t stated, int64_t hav
   return false;
 }
 
+static void note_pieces(check *c, int64_t n) {
+  if (n > NOTED_MOST) return;
+  walk_arg w = { .noted = bench_alloc(n * (int64_t)sizeof(piece)) };
+  ldg_rep_walk(&c->items, 0, c->p->size, visit_note, &w);
+  c->noted = w.noted, c->n_noted = n;
+}
+
 static bool check_facts(check *c) {
   const problem *p = c->p;
   place none = { 0 };
   walk_arg w = walk(c, visit_run, &none, NULL, 0, p->size);
+  note_pieces(c, w.pieces);
   return fact(p, "packed bytes", p->bytes, p->size) && fact(p, "blocks", p->blocks, p->runs) && fact(p, "the shortest run", p->min_run, p->info.min_block) &&
          fact(p, "the longest run", p->max_run, p->info.max_block) && fact(p, "lading_segments_count", w.runs, p->runs) &&
          (p->count != 1 || fact(p, "info.blocks", p->blocks, p->info.blocks));
@@ -317,6 +356,7 @@ verdict verify_problem(problem *p, const verify_options *o) {
     ok = check_places(&c);
   }
   catch_crashes(false);
+  ldg_free(c.noted);
   ldg_free(c.data);
   ldg_free(c.expect);
   if (ok) printf("verify %s ok (%" PRId64 " strategies, %" PRId64 " ranges)\n", p->name, c.strategies, c.ranges);
