@@ -4,9 +4,9 @@
 #include "api.h"
 #include "base_cpu.h"
 #include "base_model.h"
-#include "base_trial.h"
 #include "plan.h"
 #include "../backends/host/paced.h"
+#include "../backends/host/trial.h"
 
 /* Columns whose lines meet in 1 to 8 sets of a cache: pages apart, or parts of one, upwards and downwards, alone and in loops; as many lines
  * of a set at once as the model says. */
@@ -151,6 +151,14 @@ static int first_of_length(ldg_nest n, int64_t iterations) {
   j.run(&j, place, place, 0, iterations);
   return ran;
 }
+static const bool *ways_of_length(ldg_nest n, int64_t iterations) {
+  static bool seen[4];
+  ldg_job j = { .nest = n };
+  memset(seen, 0, sizeof seen), ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, apart_kernel, whole_kernel, NULL, NULL });
+  for (int i = 0; i < OFTEN; i++) j.run(&j, place, place, 0, iterations), seen[ran] = true;
+  if (ldg_cpu_ticks()) ldg_trial_way(&j, 1)(&j, place, place, 0, iterations), seen[0] = ran == 1; /* whether that one is by groups */
+  return seen;
+}
 static int first_of(ldg_nest n) { return first_of_length(n, n.dim[n.nd - 1].n); }
 static ldg_paced numbers_of(ldg_nest n) {
   ldg_job j = { .nest = n };
@@ -228,9 +236,8 @@ START_TEST(columns_by_idle_slots) {
       ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, idle_kernel, whole_kernel, late_kernel, NULL });
       bool seen[5] = { false };
       for (int i = 0; i < OFTEN; i++) {
-        j.run(&j, place, place, 0, 4096);
+        j.run(&j, place, place, 0, 4096), seen[ran] = true;
         if (i == 0) ck_assert_int_eq(ran, 2);
-        seen[ran] = true;
       }
       ck_assert_int_eq(idle_seen, idle == 4 ? ldg_max(4 / (sets * sets), 1) : 12 / sets); /* not fewer than one more than what is nearer has */
       ck_assert(seen[1] == (sets <= 4) && seen[2] && seen[3] && seen[4]);
@@ -245,8 +252,7 @@ static int stores_kernel(const ldg_job *j, const char *s, char *d, int64_t i0, i
 static int stores_of_blocks(int64_t n, int64_t block, int64_t stride) {
   ldg_job j = { .nest = { .block = block, .nd = 1, .dim = { { n, block, stride } } } };
   ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, stores_kernel, whole_kernel, NULL, NULL });
-  stores_seen = 0;
-  for (int i = 0; i < OFTEN && !stores_seen; i++) j.run(&j, place, place, 0, n);
+  for (int i = stores_seen = 0; i < OFTEN && !stores_seen; i++) j.run(&j, place, place, 0, n);
   return stores_seen;
 }
 static int stores_between(int64_t block, int64_t stride) { return stores_of_blocks(200, block, stride); }
@@ -392,24 +398,17 @@ START_TEST(pace_of_others) {
   ldg_model m = paced_model();
   use_pace(&m, 4);
   ldg_nest both = column_of(READ, 40, 128, 4096);
-  both.dim[0].dst = 4096;
-  ck_assert_int_eq(numbers_of(both).stores, 9); /* as many as the side that takes more, */
+  both.dim[0].dst = 4096; ck_assert_int_eq(numbers_of(both).stores, 9); /* as many as the side that takes more, */
   both.dim[0].dst = 2048; /* as rows elsewhere, four */
   ck_assert_int_eq(numbers_of(both).stores, 5); /* whichever that is, */
   both = column_of(READ, 40, 8, 4096), both.dim[0].dst = 4096;
   ck_assert(numbers_of(both).stores == 3 && numbers_of(both).idle == 5); /* and what suits either, */
-  both = column_of(READ, 400, 40, 5120), both.dim[0].dst = 4096;
-  ck_assert_int_eq(numbers_of(both).idle, 5); /* the most slots, too, */
+  both = column_of(READ, 400, 40, 5120), both.dim[0].dst = 4096; ck_assert_int_eq(numbers_of(both).idle, 5); /* the most slots, too, */
   both = column_of(READ, 110, 8, 4096), both.dim[0].dst = 512; /* by no groups that what is written to eight sets would have */
   ck_assert(first_of(both) == 2 && numbers_of(both).stores == 3);
-  both = (ldg_nest){ .block = 8, .nd = 2, .dim = { { 40, 4096, 8 }, { 16, 16, 320 } } };
-  ck_assert(first_of(both) == 2 && numbers_of(both).stores == 3);
+  both = (ldg_nest){ .block = 8, .nd = 2, .dim = { { 40, 4096, 8 }, { 16, 16, 320 } } }; ck_assert(first_of(both) == 2 && numbers_of(both).stores == 3);
   both = (ldg_nest){ .block = 8, .nd = 2, .dim = { { 40, 4096, 2048 }, { 4, 64, 8 } } }; /* read in many lines, which groups may suit as well */
-  bool seen[4] = { false };
-  ldg_job j = { .nest = both };
-  ldg_paced_prepare(&j, &(ldg_paced_ways){ groups_kernel, apart_kernel, whole_kernel, NULL, NULL });
-  for (int i = 0; i < OFTEN && ldg_cpu_ticks(); i++) j.run(&j, place, place, 0, 4), seen[ran] = true;
-  ck_assert(!ldg_cpu_ticks() || (seen[1] && seen[2] && seen[3]));
+  ck_assert(!ldg_cpu_ticks() || (ways_of_length(both, 4)[1] && ways_of_length(both, 4)[2] && ways_of_length(both, 4)[3]));
   both = column_of(WRITTEN, 40, 8, 4096), both.any = true;
   ck_assert_int_eq(first_of_length(both, 17), 3); /* how many there are the call says: of so many the first cache holds the lines */
   ck_assert_int_eq(first_of_length(both, 18), 2);
@@ -424,9 +423,18 @@ START_TEST(pace_of_others) {
     ck_assert_int_eq(numbers_of(row).stores, i ? 129 : 3);
     ck_assert_ptr_nonnull(ldg_paced_why_not(&huge));
   }
-  for (int i = 0; i < 3; i++) { /* rows that are not timed have stores where many may be on their way, or a pace is kept */
+  /* what is short: rows that are written have stores where many may be on their way, or a pace is kept, and columns that are packed are timed from fewer blocks on elsewhere, and by groups, whoever says how many there are */
+  static const struct { int64_t n, block, stride; } read[] = { { 40, 8, 4096 }, { 40, 32, -4096 }, { 32, 33, 4096 }, { 72, 8, 2048 }, { 64, 64, 2048 }, { 40, 8, 4098 }, { 40, 9, 4099 }, { 72, 8, 2049 }, { 128, 8, 4099 }, { 128, 8, 2050 }, { 128, 8, 1024 } };
+  for (int i = 0; i < 3; i++) {
     m.number[LDG_MODEL_STORES] = i == 1 ? 16 : 4, use_pace(&m, i == 2 ? 4 : 0);
     ck_assert_int_eq(first_of(column_of(WRITTEN, 40, 200, 4096)), i ? 2 : 3);
+    for (int k = 0, tried; k < COUNT_OF(read) && i < 2; k++) {
+      ldg_nest any = column_of(READ, k % 2 ? 64 : 4096, read[k].block, read[k].stride), from = any, few = any, loops = any; /* reaches farther than the second cache has room, or not */
+      tried = i == 0 && read[k].n < 128, from.dim[0].n = read[k].n, few.dim[0].n = read[k].n - 1, any.any = true, both = column_of(READ, 127, 8, 4096), both.dim[0].dst = 4096, loops.dim[0].n = 127, loops.nd = 2, loops.dim[1] = (ldg_dim){ 9, 8, 9 << 20 };
+      ck_assert_msg(ldg_paced_why_not(&few) && ldg_paced_why_not(&loops) && !ldg_paced_why_not(&from) == (tried || read[k].n == 128) && !ways_of_length(both, 127)[1], "row %d", k); /* a copy has what suits what is written */
+      for (int64_t n = read[k].n - 1; n <= read[k].n && ldg_cpu_ticks(); n++)
+        ck_assert_msg(ways_of_length(any, n)[1] == (n == read[k].n && (tried || n == 128)) && (!tried || (ways_of_length(from, n)[1] == (n == read[k].n) && ways_of_length(from, n)[0] == (n == read[k].n))), "row %d, %d blocks", k, (int)n);
+    }
   }
   ldg_model_use(NULL);
 }

@@ -14,7 +14,7 @@
 #include <math.h>
 
 #define PAGE 4096 /* lines so far apart are of one set */
-enum { LINE = 64 };
+enum { LITTLE = 8, QUARTER = 16, HALF = 32, LINE = 64 }; /* bytes of a line */
 
 /* First what kernels go by. Of a column of any length, up to `few` blocks go by `plain`. */
 typedef struct paced { ldg_paced each; ldg_run *kernel, *other, *plain; int64_t few; } paced;
@@ -129,6 +129,18 @@ static int64_t read_sets(const ldg_nest *n, int64_t few, int64_t *drift) {
   const int64_t sets = sets_of(without_drift(n->dim[0].src, drift), few);
   return *drift && bytes_of_lines(n, LDG_MODEL_READ) > ldg_model_footprint(LDG_MODEL_L2) ? 0 : sets;
 }
+/* Of so many lines a call is timed, as far as this side tells. Columns have what those calls find best then, which is groups as often; of those that are written in more than half a line what is at their pace is one of that. */
+static bool is_long(const ldg_nest *n, int side) { return blocks_of(n) == INT64_MAX || lines_of(n, side) * (double)lines_of_block(n) >= LDG_TRIAL_LEAST / LINE; }
+/* Where few stores are on their way, and no pace is kept, columns that are packed gain by groups from so few blocks on that calls of fewer are timed than elsewhere (8 bytes, 4 KiB apart: 40 blocks 121 ns at once,
+ * 97 so, 65 215 and 131, 127 428 and 212; 33 lose a third, and so do narrow ones that leave their set soon; out of cache 65 take 1.5 us and 3.0; Zen 3). INT64_MAX: none does. */
+static bool is_few_stores(void) { return !pace() && slots_by(LDG_MODEL_STORES) < ROW_STORES; }
+static int64_t tried_from(const ldg_nest *n) {
+  int64_t drift;
+  const int64_t sets = read_sets(n, few_read(n->block), &drift), least = 4 * group_read(sets) + (n->block <= HALF ? meet_by(LDG_MODEL_MEET) : 0);
+  const bool is_packed = n->nd == 1 && n->dim[0].dst == n->block, leaves_soon = n->block <= LITTLE && sets * drift > 2;
+  return is_few_stores() && is_packed && group_read(sets) && !leaves_soon && least < LDG_TRIAL_LEAST / LINE ? least : INT64_MAX;
+}
+static bool is_short_tried(const ldg_nest *n) { return blocks_of(n) >= tried_from(n) && !is_long(n, LDG_MODEL_READ); }
 static flank by_groups(const ldg_nest *n, int side) {
   const bool reads = side == LDG_MODEL_READ;
   int64_t drift;
@@ -136,7 +148,7 @@ static flank by_groups(const ldg_nest *n, int side) {
   const int64_t group = reads ? group_read(sets) : group_written(sets);
   if (!group) return (flank){ 0 };
   const double far = beyond(n, side, sets, drift != 0);
-  flank f = { .sets = sets, .group = group, .far = is_far(n, far), .trust = reads && drift ? GUESSED : trust_of(far) };
+  flank f = { .sets = sets, .group = group, .far = is_far(n, far), .trust = reads && (drift || is_short_tried(n)) ? GUESSED : trust_of(far) };
   if (reads) return f;
   const int64_t stores = column_stores(n->dim[0].n, sets, drift);
   f.stores = (int32_t)ldg_max(least_stores(sets), stores), f.groups_first = stores < 1;
@@ -187,8 +199,7 @@ static flank written_by_pages(const ldg_nest *n) {
  * longer ones that are whole pages apart, but not to memory, where it takes long ways to ask for many lines at once (280 B, 4 KiB apart: 32 rows 307 ns at once, 100 so; 448 B 187 and
  * 146; 512 B 158 and 167; bench/README.md has more). They have as many on Zen 4, whatever columns have (128 B, 2 KiB apart: 128 rows 432 ns at once, 258 so; 256 B, 4 KiB apart 896 and 567; 100 of 300 B 986 and 497). */
 enum { ROW_SETS = 4, ROW_IDLE = 4, ROW_MAX = 448 };
-/* Where stores on their way are few, and no pace is kept, rows that calls do not time lose (74 B, 4 KiB apart: 12 rows 58 ns at once, 107 so; 128 B, 8 KiB apart: 20 rows 109 and 186; Zen 3). */
-static bool rows_gain(void) { return pace() || slots_by(LDG_MODEL_STORES) >= ROW_STORES; }
+/* Those that calls do not time lose where few stores are on their way (74 B, 4 KiB apart: 12 rows 58 ns at once, 107 so; 128 B, 8 KiB apart: 20 rows 109 and 186; Zen 3). */
 static flank by_rows(const ldg_nest *n, int side) {
   if (n->block > ROW_MAX || !sets_by(LDG_MODEL_SETS_APART)) return (flank){ 0 };
   int64_t drift = 0, stride = stride_of(&n->dim[0], side);
@@ -197,14 +208,14 @@ static flank by_rows(const ldg_nest *n, int side) {
   const bool far = trust_of(beyond(n, side, sets, drift != 0)) == GUESSED;
   if (!sets || (side == LDG_MODEL_READ && sets > 2) || (sets > ROW_SETS && far)) return (flank){ 0 };
   if (side == LDG_MODEL_READ) return (flank){ .sets = sets, .idle = (int32_t)lines * ROW_IDLE, .trust = GUESSED };
-  return (flank){ .sets = sets, .stores = (int32_t)(lines * ldg_max(1, stores_of(ROW_STORES, n->dim[0].n, lines, sets, drift))), .trust = far || !rows_gain() ? GUESSED : LIKELY };
+  return (flank){ .sets = sets, .stores = (int32_t)(lines * ldg_max(1, stores_of(ROW_STORES, n->dim[0].n, lines, sets, drift))), .trust = far || is_few_stores() ? GUESSED : LIKELY };
 }
 
 /* Lines of few sets come from the second cache, and go there, at a pace of their own on Zen 4, and up to three times as slowly where the processor is ahead of that: so between two blocks there is something that takes a
  * cycle each: stores to a near line where blocks of columns are read, and of rows; slots where those of columns are written, which would wait for more of such stores if their lines came from memory, but stores where 41 to 64 bytes are written to four sets, since slots gain nothing there (64 bytes, 1 KiB
  * apart: 100 of them 175 ns at once, 113 so; out of cache they take a sixth longer). The model knows how many suit
  * a line that is read from one set; how many suit others was found with that at 4, each where fewer than take the pace are no better than none, or worse: so they are what most places need, and not the best of any (bench/README.md). */
-enum { PACED_SETS = 2, PACED_LINES = 3, LITTLE = 8, QUARTER = 16, HALF = 32, TWO_LEAST = 41 /* bytes: below 64 of them a second store of 16 or 32 */ };
+enum { PACED_SETS = 2, PACED_LINES = 3, TWO_LEAST = 41 /* bytes: below 64 of them a second store of 16 or 32 */ };
 static int64_t stores_read(const ldg_nest *n, int64_t sets) {
   const int64_t lines = lines_of_block(n);
   if (lines > 1) return sets == 1 && lines <= PACED_LINES ? pace() + 1 : 0;
@@ -219,8 +230,6 @@ static int64_t slots_written(const ldg_nest *n, int64_t sets) {
   if (n->block > LINE || sets > PACED_SETS) return 0;
   return sets == 1 ? pace() + 1 : pace() / 2 + (n->block > QUARTER);
 }
-/* Of so many lines a call is timed, as far as this side tells. Columns have what those calls find best then, which is groups as often; of those that are written in more than half a line what is here is one of that. */
-static bool is_long(const ldg_nest *n, int side) { return blocks_of(n) == INT64_MAX || lines_of(n, side) * (double)lines_of_block(n) >= LDG_TRIAL_LEAST / LINE; }
 /* What is read from four sets goes block by block, with nothing between; what is read and drifts only gains where the second cache holds it (see read_sets). */
 static flank at_pace(const ldg_nest *n, int side, int64_t sets, bool drifts) {
   const bool reads = side == LDG_MODEL_READ, singly = reads && sets > PACED_SETS && n->block <= LINE, timed = is_long(n, side);
@@ -239,7 +248,7 @@ static flank flank_of(const ldg_nest *n, int side) {
   if (n->block > LINE) return by_rows(n, side);
   const flank groups = by_groups(n, side);
   flank apart = kept_apart(n, side);
-  if (side == LDG_MODEL_READ && !apart.sets) return groups;
+  if (side == LDG_MODEL_READ && (!apart.sets || is_short_tried(n))) return groups;
   if (side == LDG_MODEL_READ) return apart.group = groups.group, apart; /* what is read gains more apart */
   if (groups.group && (groups.trust == LIKELY || n->any)) return groups;
   const flank far = far_written(n);
@@ -257,10 +266,10 @@ static int64_t held_blocks(const ldg_nest *n, int side, int64_t sets) {
   const int64_t read = 2 * WAYS * sets + (pace() && n->block <= QUARTER && sets == 1 ? WAYS : 0), written = pace() && n->block <= LINE && sets == 4 ? 2 * WAYS * sets : ways * sets + more_of(n->block);
   return (side == LDG_MODEL_WRITE ? written : read) / lines_of_block(n);
 }
-/* What is read gains little by slots and groups, if it gains, so nests of fewer lines than a call must have to be timed do not try them (48 blocks 4 KiB apart 41 and 106 ns, 96 183 and 206, 250 520 and 477; Zen 5). */
+/* What is read gains little by slots and groups elsewhere, if it gains, so nests of fewer lines than a call must have to be timed do not try them (48 blocks 4 KiB apart 41 and 106 ns, 96 183 and 206, 250 520 and 477; Zen 5). */
 static bool are_few(const ldg_nest *n, int side, const flank *f) {
   if (blocks_of(n) <= held_blocks(n, side, f->sets)) return true;
-  return side == LDG_MODEL_READ && !f->at_pace && !is_long(n, side);
+  return side == LDG_MODEL_READ && !f->at_pace && !is_long(n, side) && !is_short_tried(n);
 }
 /* A side that there is something to be done about. */
 static flank unless_few(const ldg_nest *n, int side, flank f) { return f.sets && are_few(n, side, &f) ? (flank){ 0 } : f; }
@@ -304,10 +313,11 @@ static int run_by(const ldg_job *j, ldg_run *kernel, const char *src, char *dst,
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_by(j, paced_of(j)->kernel, src, dst, i0, n); }
 static int run_other(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_by(j, paced_of(j)->other, src, dst, i0, n); }
 
-/* Of a column of any length so many blocks are few, for what is written; if that is nothing, for what is read as many as are not timed. */
+/* Of a column of any length so many blocks are few, for what is written; if that is nothing, for what is read as many as are not timed. So are those of a range of a short one. */
+static int64_t least_timed(const ldg_nest *n) { return ldg_min(tried_from(n), LDG_TRIAL_LEAST / LINE); }
 static int64_t few_blocks(const ldg_nest *n, flank r, flank w) {
-  if (blocks_of(n) < INT64_MAX) return 0;
-  const int64_t few = w.sets ? held_blocks(n, LDG_MODEL_WRITE, w.sets) : ldg_max(held_blocks(n, LDG_MODEL_READ, r.sets), LDG_TRIAL_LEAST / LINE - 1);
+  if (blocks_of(n) < INT64_MAX) return is_short_tried(n) ? least_timed(n) - 1 : 0;
+  const int64_t few = w.sets ? held_blocks(n, LDG_MODEL_WRITE, w.sets) : ldg_max(held_blocks(n, LDG_MODEL_READ, r.sets), least_timed(n) - 1);
   return ldg_max(few, least_blocks(r, w) - 1);
 }
 
@@ -327,5 +337,5 @@ void ldg_paced_prepare(ldg_job *j, const ldg_paced_ways *k) {
   if (k->late) ways[n++] = k->late;
   if (k->asking) ways[n++] = k->asking;
   if (w.trust == KNOWN && !r.sets) ways[0] = run, n = 1; /* the first calls are all that some programs make, and 9 of 13 would go the slower ways */
-  ldg_trial_prepare(j, ways, n, n > 1 && !is_only_guessed(r, w), ldg_trial_lines(&j->nest), LDG_TRIAL_LEAST);
+  ldg_trial_prepare(j, ways, n, n > 1 && !is_only_guessed(r, w), ldg_trial_lines(&j->nest), least_timed(&j->nest) * LINE);
 }
