@@ -47,7 +47,7 @@ typedef enum ldg_model_name {
   LDG_MODEL_SETS_WRITTEN, /* the same of those that are written */
   LDG_MODEL_SETS_WHOLE, /* the same of lines that are written whole */
   LDG_MODEL_SETS_APART, /* columns of no more sets that are read from beyond the second-level cache gain by idle slots between blocks, and those that are written by near stores, if LDG_MODEL_STORES are enough, rather than groups; 0: they do not */
-  LDG_MODEL_STORES,   /* stores that such a column of one set has for each block, its own among them, so that lines of that set on their way are few; of more sets fewer, of up to four three at least; where its own would be all, groups come first; below 16, where LDG_MODEL_PACE is 0, rows and columns that calls do not time go otherwise (paced.c) */
+  LDG_MODEL_STORES,   /* stores that such a column of one set has for each block, its own among them, so that lines of that set on their way are few; of more sets fewer, of up to four three at least; where its own would be all, groups come first; below 16, where LDG_MODEL_PACE is 0, rows that calls do not time go at once, and short columns that are packed are timed (paced.c) */
   LDG_MODEL_IDLE,     /* times 4 idle slots between the blocks of one that is read from one set; of one more than LDG_MODEL_PACE at least, if that is not 0 */
   LDG_MODEL_AHEAD,    /* lines ahead, or listed blocks, to ask for lines into the second-level cache, where calls find that faster; 0: of no use */
   LDG_MODEL_WRITTEN,  /* lines ahead to read those that are about to be written, where a line that is only stored to takes longer; 0: of no use */

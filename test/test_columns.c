@@ -426,12 +426,12 @@ START_TEST(pace_of_others) {
   /* what is short: rows that are written have stores where many may be on their way, or a pace is kept, and columns that are packed are timed from fewer blocks on elsewhere, and by groups, whoever says how many there are */
   static const struct { int64_t n, block, stride; } read[] = { { 40, 8, 4096 }, { 40, 32, -4096 }, { 32, 33, 4096 }, { 72, 8, 2048 }, { 64, 64, 2048 }, { 40, 8, 4098 }, { 40, 9, 4099 }, { 72, 8, 2049 }, { 128, 8, 4099 }, { 128, 8, 2050 }, { 128, 8, 1024 } };
   for (int i = 0; i < 3; i++) {
-    m.number[LDG_MODEL_STORES] = i == 1 ? 16 : 4, use_pace(&m, i == 2 ? 4 : 0);
-    ck_assert_int_eq(first_of(column_of(WRITTEN, 40, 200, 4096)), i ? 2 : 3);
-    for (int k = 0, tried; k < COUNT_OF(read) && i < 2; k++) {
+    m.number[LDG_MODEL_STORES] = i == 1 ? 16 : 4, use_pace(&m, i == 2 ? 4 : 0); ck_assert_int_eq(first_of(column_of(WRITTEN, 40, 200, 4096)), i ? 2 : 3);
+    for (int k = 0, tried; k < COUNT_OF(read); k++) {
       ldg_nest any = column_of(READ, k % 2 ? 64 : 4096, read[k].block, read[k].stride), from = any, few = any, loops = any; /* reaches farther than the second cache has room, or not */
       tried = i == 0 && read[k].n < 128, from.dim[0].n = read[k].n, few.dim[0].n = read[k].n - 1, any.any = true, both = column_of(READ, 127, 8, 4096), both.dim[0].dst = 4096, loops.dim[0].n = 127, loops.nd = 2, loops.dim[1] = (ldg_dim){ 9, 8, 9 << 20 };
-      ck_assert_msg(ldg_paced_why_not(&few) && ldg_paced_why_not(&loops) && !ldg_paced_why_not(&from) == (tried || read[k].n == 128) && !ways_of_length(both, 127)[1], "row %d", k); /* a copy has what suits what is written */
+      if (i == 2) { ck_assert_msg(!ways_of_length(any, ldg_min(read[k].n, 127))[1], "row %d", k); continue; }
+      ck_assert_msg(ldg_paced_why_not(&few) && ldg_paced_why_not(&loops) && !ldg_paced_why_not(&from) == (tried || read[k].n == 128) && !ways_of_length(both, 127)[1] && (!tried || first_of(from) == 3), "row %d", k); /* a copy has what suits what is written */
       for (int64_t n = read[k].n - 1; n <= read[k].n && ldg_cpu_ticks(); n++)
         ck_assert_msg(ways_of_length(any, n)[1] == (n == read[k].n && (tried || n == 128)) && (!tried || (ways_of_length(from, n)[1] == (n == read[k].n) && ways_of_length(from, n)[0] == (n == read[k].n))), "row %d, %d blocks", k, (int)n);
     }

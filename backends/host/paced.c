@@ -7,6 +7,7 @@
 #include "paced.h"
 #include "kernels.h"
 
+#include "base_cpu.h"
 #include "cost.h"
 #include "loops.h"
 #include "trial.h"
@@ -135,10 +136,11 @@ static bool is_long(const ldg_nest *n, int side) { return blocks_of(n) == INT64_
  * 97 so, 65 215 and 131, 127 428 and 212; 33 lose a third, and so do narrow ones that leave their set soon; out of cache 65 take 1.5 us and 3.0; Zen 3). INT64_MAX: none does. */
 static bool is_few_stores(void) { return !pace() && slots_by(LDG_MODEL_STORES) < ROW_STORES; }
 static int64_t tried_from(const ldg_nest *n) {
+  if (!is_few_stores() || n->nd != 1 || n->dim[0].dst != n->block) return INT64_MAX;
   int64_t drift;
-  const int64_t sets = read_sets(n, few_read(n->block), &drift), least = 4 * group_read(sets) + (n->block <= HALF ? meet_by(LDG_MODEL_MEET) : 0);
-  const bool is_packed = n->nd == 1 && n->dim[0].dst == n->block, leaves_soon = n->block <= LITTLE && sets * drift > 2;
-  return is_few_stores() && is_packed && group_read(sets) && !leaves_soon && least < LDG_TRIAL_LEAST / LINE ? least : INT64_MAX;
+  const int64_t sets = read_sets(n, few_read(n->block), &drift), group = group_read(sets), least = 4 * group + (n->block <= HALF ? meet_by(LDG_MODEL_MEET) : 0);
+  const bool leaves_soon = n->block <= LITTLE && sets * drift > 2;
+  return group && !leaves_soon && least < LDG_TRIAL_LEAST / LINE ? ldg_max(least, 2 * WAYS * sets + 1) : INT64_MAX;
 }
 static bool is_short_tried(const ldg_nest *n) { return blocks_of(n) >= tried_from(n) && !is_long(n, LDG_MODEL_READ); }
 static flank by_groups(const ldg_nest *n, int side) {
@@ -199,7 +201,7 @@ static flank written_by_pages(const ldg_nest *n) {
  * longer ones that are whole pages apart, but not to memory, where it takes long ways to ask for many lines at once (280 B, 4 KiB apart: 32 rows 307 ns at once, 100 so; 448 B 187 and
  * 146; 512 B 158 and 167; bench/README.md has more). They have as many on Zen 4, whatever columns have (128 B, 2 KiB apart: 128 rows 432 ns at once, 258 so; 256 B, 4 KiB apart 896 and 567; 100 of 300 B 986 and 497). */
 enum { ROW_SETS = 4, ROW_IDLE = 4, ROW_MAX = 448 };
-/* Those that calls do not time lose where few stores are on their way (74 B, 4 KiB apart: 12 rows 58 ns at once, 107 so; 128 B, 8 KiB apart: 20 rows 109 and 186; Zen 3). */
+/* Rows that calls do not time lose where few stores are on their way, and no pace is kept (74 B, 4 KiB apart: 12 rows 58 ns at once, 107 so; 128 B, 8 KiB apart: 20 rows 109 and 186; Zen 3). */
 static flank by_rows(const ldg_nest *n, int side) {
   if (n->block > ROW_MAX || !sets_by(LDG_MODEL_SETS_APART)) return (flank){ 0 };
   int64_t drift = 0, stride = stride_of(&n->dim[0], side);
@@ -313,8 +315,12 @@ static int run_by(const ldg_job *j, ldg_run *kernel, const char *src, char *dst,
 static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_by(j, paced_of(j)->kernel, src, dst, i0, n); }
 static int run_other(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) { return run_by(j, paced_of(j)->other, src, dst, i0, n); }
 
-/* Of a column of any length so many blocks are few, for what is written; if that is nothing, for what is read as many as are not timed. So are those of a range of a short one. */
-static int64_t least_timed(const ldg_nest *n) { return ldg_min(tried_from(n), LDG_TRIAL_LEAST / LINE); }
+/* Of a column of any length so many blocks are few, for what is written; if that is nothing, for what is read as many as are not timed. So are those of a range of a short one. Where no
+ * call can be timed it stays with what calls of any length did. */
+static int64_t least_timed(const ldg_nest *n) {
+  const bool may = is_short_tried(n) || (n->any && !n->once && ldg_cpu_ticks());
+  return may ? ldg_min(tried_from(n), LDG_TRIAL_LEAST / LINE) : LDG_TRIAL_LEAST / LINE;
+}
 static int64_t few_blocks(const ldg_nest *n, flank r, flank w) {
   if (blocks_of(n) < INT64_MAX) return is_short_tried(n) ? least_timed(n) - 1 : 0;
   const int64_t few = w.sets ? held_blocks(n, LDG_MODEL_WRITE, w.sets) : ldg_max(held_blocks(n, LDG_MODEL_READ, r.sets), least_timed(n) - 1);
