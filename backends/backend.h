@@ -20,13 +20,17 @@ typedef struct ldg_job ldg_job;
  * to move ends by going there. */
 typedef int ldg_run(const ldg_job *job, const char *src, char *dst, int64_t i0, int64_t n);
 struct ldg_job {
-  ldg_run *run;
+  _Atomic(ldg_run *) run; /* ldg_job_run; the planner changes it while others run it */
   const char *name;      /* of the strategy */
   const void *aux;       /* the strategy's own */
   void *hot;             /* the planner's own, where it put itself in front of run */
   ldg_nest nest;
   int64_t own[LDG_JOB_OWN]; /* the strategy's own, too: small, so that preparing takes no memory. Some note in it, atomically, how calls went */
 };
+
+static inline int ldg_job_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  return atomic_load_explicit(&j->run, memory_order_acquire)(j, src, dst, i0, n);
+}
 
 /* How a backend runs one item of few runs, whatever its shape is: a nest is not needed. Their destinations do not coincide. All iterations of the job are run at once, others by `part`. */
 enum { LDG_RUNS_FEW = 30, LDG_RUNS_FEW_BYTES = 2048 }; /* who has more is not asked about */

@@ -18,7 +18,7 @@ static __attribute__((noinline)) int move_first(const lading_type *t, int64_t co
 
 /* `at` is the place of the items, moved by where the plan has them. Whoever returns this goes there, and does not come back. */
 LDG_INLINE int run(const ldg_job *j, int dir, const char *at, const void *packed, int64_t n) {
-  return dir == LDG_PACK ? j->run(j, at, (char *)(uintptr_t)packed, 0, n) : j->run(j, packed, (char *)(uintptr_t)at, 0, n);
+  return dir == LDG_PACK ? ldg_job_run(j, at, (char *)(uintptr_t)packed, 0, n) : ldg_job_run(j, packed, (char *)(uintptr_t)at, 0, n);
 }
 
 /* All but whole items. Segments of a few KiB: every function that is entered and left takes a line of stack from them in the first-level

@@ -69,9 +69,9 @@ static __attribute__((noinline)) bool tile_few(const whole *w, int64_t count, in
   int64_t n = w->n;
   const ldg_job *pack = dir == LDG_PACK ? w->job : ldg_plan_whole(w->plan, count, LDG_PACK, 0, hi, &n);
   if (!pack) return false;
-  pack->run(pack, at, tile, 0, n);
+  ldg_job_run(pack, at, tile, 0, n);
   w->op->dense(dir == LDG_PACK ? tile : line, dir == LDG_PACK ? line : tile, ldg_op_elements(w->op, hi));
-  if (dir == LDG_UNPACK) w->job->run(w->job, tile, at, 0, w->n);
+  if (dir == LDG_UNPACK) ldg_job_run(w->job, tile, at, 0, w->n);
   return true;
 }
 
@@ -172,9 +172,9 @@ static __attribute__((noinline)) bool copy_few(const lading_type *st, int64_t sc
   const ldg_job *pack = ldg_plan_whole(sp, sc, LDG_PACK, lo, hi, &n), *fetch = ldg_plan_whole(dp, dc, LDG_PACK, lo, hi, &m), *unpack = ldg_plan_whole(dp, dc, LDG_UNPACK, lo, hi, &k);
   if (!o || !pack || !fetch || !unpack || !ldg_plan_is_distinct(dp, dc)) return false;
   char *const at = (char *)(uintptr_t)ldg_at(dst, dp->at);
-  pack->run(pack, ldg_at(src, sp->at), from, 0, n), fetch->run(fetch, at, to, 0, m);
+  ldg_job_run(pack, ldg_at(src, sp->at), from, 0, n), ldg_job_run(fetch, at, to, 0, m);
   o->dense(from, to, ldg_op_elements(o, hi));
-  unpack->run(unpack, to, at, 0, k);
+  ldg_job_run(unpack, to, at, 0, k);
   return true;
 }
 

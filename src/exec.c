@@ -14,7 +14,7 @@ LDG_INLINE char *to(const ldg_way *w, const char *mem, const char *packed) {
 
 LDG_INLINE int leaf(const ldg_way *w, const char *mem, const char *packed, int64_t n) {
   const ldg_job *j = w->part ? ldg_plan_part : ldg_plan_bytes;
-  if (MOVES(w)) return j->run(j, from(w, mem, packed), to(w, mem, packed), 0, n);
+  if (MOVES(w)) return ldg_job_run(j, from(w, mem, packed), to(w, mem, packed), 0, n);
   return w->op->dense(from(w, mem, packed), to(w, mem, packed), ldg_op_elements(w->op, n)), LADING_OK;
 }
 
@@ -53,7 +53,7 @@ LDG_INLINE int whole(const ldg_step *s, const ldg_way *w, const char *mem, const
   const ldg_job *j = &s->job[w->dir];
   if (!MOVES(w)) return whole_op(s, w, mem, packed, i0, i1);
   start(s, i0, &mem, &packed);
-  return j->run(j, from(w, mem, packed), to(w, mem, packed), i0, i1 - i0);
+  return ldg_job_run(j, from(w, mem, packed), to(w, mem, packed), i0, i1 - i0);
 }
 
 /* Whether there are no steps to go down to. Then the bytes were moved. */

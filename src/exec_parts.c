@@ -97,8 +97,8 @@ static int64_t entries_through_tile(const move *m, const part *p, int dir, int64
     const int64_t end = p->lo + r->psum[i + n];
     const ldg_job *j = &p->step->job[dir];
     char *const zero = ldg_at(tile, -r->psum[i]);
-    if (dir == LDG_PACK) j->run(j, mem, zero, i, n), ldg_exec(m->dp, m->dst->count, LDG_UNPACK, m->dst->base, tile, lo, end);
-    else ldg_exec(m->sp, m->src->count, LDG_PACK, m->src->base, tile, lo, end), j->run(j, zero, (char *)(uintptr_t)mem, i, n);
+    if (dir == LDG_PACK) ldg_job_run(j, mem, zero, i, n), ldg_exec(m->dp, m->dst->count, LDG_UNPACK, m->dst->base, tile, lo, end);
+    else ldg_exec(m->sp, m->src->count, LDG_PACK, m->src->base, tile, lo, end), ldg_job_run(j, zero, (char *)(uintptr_t)mem, i, n);
     lo = end;
   }
   return lo;

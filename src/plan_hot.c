@@ -1,8 +1,23 @@
 /* plan_hot: a shape, a slot, a kernel. */
 #include "plan_hot.h"
 
-/* Bytes between two words to the slot. */
+/* Bytes between two words to the slot, and between two looks at whether it has a kernel. */
 static int64_t between_words(void) { return ldg_jit_forced() ? 1 : 1 << 20; }
+enum { BETWEEN_LOOKS = 64 << 10 };
+
+/* So many bytes until the next look. Who counts meanwhile may take that back, to what is left of an earlier gift. */
+static void give(ldg_hot *h, int64_t bytes) {
+  if (bytes < INT64_MAX) atomic_store_explicit(&h->given, bytes, memory_order_relaxed);
+  atomic_store_explicit(&h->rest, bytes, memory_order_relaxed);
+}
+static void give_more(ldg_hot *h) {
+  const int64_t tell = atomic_load_explicit(&h->tell, memory_order_acquire), moved = atomic_load_explicit(&h->moved, memory_order_relaxed);
+  give(h, tell == INT64_MAX ? tell : ldg_min(ldg_max(tell - moved, 0), BETWEEN_LOOKS));
+}
+static int64_t since_given(const ldg_hot *h) {
+  const int64_t rest = atomic_load_explicit(&h->rest, memory_order_relaxed);
+  return rest == INT64_MAX ? 0 : ldg_max(atomic_load_explicit(&h->given, memory_order_relaxed) - rest, 0);
+}
 
 /* Also of one that others may be looking at: those of a pair are used again. */
 void ldg_hot_init(ldg_hot *h) {
@@ -11,9 +26,10 @@ void ldg_hot_init(ldg_hot *h) {
   atomic_store_explicit(&h->slot, NULL, memory_order_relaxed), atomic_store_explicit(&h->why, NULL, memory_order_relaxed);
   atomic_store_explicit(&h->moved, 0, memory_order_relaxed), atomic_store_explicit(&h->left, 0, memory_order_relaxed);
   atomic_store_explicit(&h->tell, ldg_jit_forced() ? 1 : LDG_HOT_LOOK, memory_order_relaxed);
+  give_more(h);
 }
 
-bool ldg_hot_adopt(ldg_hot *h, const ldg_slot *slot) {
+static bool adopt(ldg_hot *h, const ldg_slot *slot) {
   ldg_kernel *k = atomic_load_explicit(&slot->kernel, memory_order_acquire);
   if (!k) return false;
   atomic_store_explicit(&h->least, slot->least, memory_order_relaxed), atomic_store_explicit(&h->most, slot->most, memory_order_relaxed);
@@ -27,6 +43,7 @@ static void no_slot(ldg_hot *h, const char *why) {
   atomic_store_explicit(&h->why, why, memory_order_relaxed);
   if (later) atomic_store_explicit(&h->left, 0, memory_order_relaxed);
   atomic_store_explicit(&h->tell, later ? 2 * ldg_max(moved, LDG_HOT_LOOK) : INT64_MAX, memory_order_release);
+  give(h, 0);
 }
 
 void ldg_hot_attach(ldg_hot *h, ldg_hot_shape *make, void *arg) {
@@ -39,6 +56,7 @@ void ldg_hot_attach(ldg_hot *h, ldg_hot_shape *make, void *arg) {
   if (why) { no_slot(h, why); return; }
   atomic_store_explicit(&h->slot, slot, memory_order_release);
   atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed);
+  give(h, 0); /* a kernel may be there soon */
 }
 
 /* Until it was looked at callers count on, and look for a slot; where there is no place to leave it, or nobody to look, they try again
@@ -54,14 +72,24 @@ static bool leave(ldg_hot *h, const ldg_look *look) {
   return false;
 }
 
-bool ldg_hot_tell(ldg_hot *h, const ldg_look *look) {
-  ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
-  if (!slot) return leave(h, look);
+static void tell(ldg_hot *h, ldg_slot *slot) {
   const int64_t bytes = atomic_exchange_explicit(&h->moved, 0, memory_order_relaxed);
-  if (ldg_jit_moved(slot, bytes)) return false;
-  ldg_hot_adopt(h, slot);
+  if (ldg_jit_moved(slot, bytes)) return;
+  adopt(h, slot);
   atomic_store_explicit(&h->tell, INT64_MAX, memory_order_relaxed);
-  return false;
+}
+
+bool ldg_hot_due(ldg_hot *h, const ldg_look *look) {
+  ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
+  bool left = false;
+  const int64_t moved = atomic_load_explicit(&h->moved, memory_order_relaxed) + since_given(h);
+  atomic_store_explicit(&h->moved, moved, memory_order_relaxed);
+  if (slot && adopt(h, slot)) return false;
+  if (moved >= atomic_load_explicit(&h->tell, memory_order_relaxed)) {
+    if (slot) tell(h, slot);
+    else left = leave(h, look);
+  }
+  return give_more(h), left;
 }
 
 void ldg_hot_ask(ldg_hot *h, const ldg_look *look) {
@@ -70,6 +98,7 @@ void ldg_hot_ask(ldg_hot *h, const ldg_look *look) {
   if (!slot) return;
   ldg_jit_ask(slot);
   atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed); /* it may have been told that nothing is to be expected */
+  give(h, 0);
 }
 
 void ldg_hot_explain(const ldg_hot *h, ldg_text *t) {
@@ -77,7 +106,7 @@ void ldg_hot_explain(const ldg_hot *h, ldg_text *t) {
   const char *why = atomic_load_explicit(&h->why, memory_order_relaxed);
   if (slot) ldg_jit_explain(slot, t);
   else if (why) ldg_text_add(t, "tier 1, %s\n", why);
-  else ldg_text_add(t, "tier 1, by kernels of the library: %lld of %d bytes moved before one of its own is looked for\n", (long long)atomic_load_explicit(&h->moved, memory_order_relaxed), LDG_HOT_LOOK);
+  else ldg_text_add(t, "tier 1, by kernels of the library: %lld of %d bytes moved before one of its own is looked for\n", (long long)(atomic_load_explicit(&h->moved, memory_order_relaxed) + since_given(h)), LDG_HOT_LOOK);
 }
 
 void ldg_hot_settle(ldg_shape *s, int64_t at[2]) {

@@ -12,8 +12,9 @@ typedef struct ldg_hot {
   _Atomic(ldg_kernel *) kernel;  /* of the slot, once it is there */
   _Atomic int64_t least, most;   /* iterations that it is for, of its loop and in all; set before the kernel is */
   _Atomic(ldg_slot *) slot;      /* NULL: not yet, or never */
-  _Atomic int64_t moved;         /* bytes, not yet told to the slot; racy: some may be lost */
-  _Atomic int64_t tell;          /* when that many; INT64_MAX: nobody wants to know any more */
+  _Atomic int64_t rest, given;   /* bytes until it is looked at whether something is due, of so many; INT64_MAX: nobody wants to know any more */
+  _Atomic int64_t moved;         /* bytes before those, not yet told to the slot; racy: some may be lost */
+  _Atomic int64_t tell;          /* when that many; INT64_MAX: never */
   _Atomic int left;              /* the generation in which it was left to be looked at, 0: none */
   _Atomic(const char *) why;     /* there is no slot */
 } ldg_hot;
@@ -38,28 +39,23 @@ typedef const char *ldg_hot_shape(void *arg, ldg_shape *s, double *gain);
 void ldg_hot_init(ldg_hot *h);
 /* Of a look: finds the slot, unless it was found. */
 void ldg_hot_attach(ldg_hot *h, ldg_hot_shape *make, void *arg);
-/* When it is time to: tells the slot, or leaves it to be looked for, once. Was it left, so that the look will run,
- * besides any that was left before? */
-bool ldg_hot_tell(ldg_hot *h, const ldg_look *look);
-/* The slot's kernel becomes its own, so that calls have no slot to go to. */
-bool ldg_hot_adopt(ldg_hot *h, const ldg_slot *slot);
+/* What is due: the slot's kernel becomes its own, so that calls have no slot to go to; or the slot is told, or left to be looked for, once.
+ * Was it left, so that the look will run, besides any that was left before? */
+bool ldg_hot_due(ldg_hot *h, const ldg_look *look);
 /* Asks for the kernel at once. */
 void ldg_hot_ask(ldg_hot *h, const ldg_look *look);
 void ldg_hot_explain(const ldg_hot *h, ldg_text *t);
 
-/* The kernel; or NULL, and so many bytes more were counted: is it time to tell? */
+/* The kernel; or NULL, and so many bytes more were counted: is it time to look at what is due? Small calls do nothing else for it, so this is a count down. */
 static inline ldg_kernel *ldg_hot_kernel(const ldg_hot *h) { return atomic_load_explicit(&h->kernel, memory_order_acquire); }
 static inline bool ldg_hot_count(ldg_hot *h, int64_t bytes) {
-  const int64_t mark = atomic_load_explicit(&h->tell, memory_order_relaxed);
-  if (mark == INT64_MAX) return false;
-  const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
-  if (slot && ldg_hot_adopt(h, slot)) return false;
-  const int64_t all = atomic_load_explicit(&h->moved, memory_order_relaxed) + bytes;
-  atomic_store_explicit(&h->moved, all, memory_order_relaxed);
-  return all >= mark;
+  const int64_t rest = atomic_load_explicit(&h->rest, memory_order_relaxed);
+  if (rest == INT64_MAX) return false;
+  atomic_store_explicit(&h->rest, rest - bytes, memory_order_relaxed);
+  return rest <= bytes;
 }
 /* Without a kernel, and none is to be expected? */
-static inline bool ldg_hot_is_settled(const ldg_hot *h) { return atomic_load_explicit(&h->tell, memory_order_relaxed) == INT64_MAX; }
+static inline bool ldg_hot_is_settled(const ldg_hot *h) { return atomic_load_explicit(&h->rest, memory_order_relaxed) == INT64_MAX; }
 /* Is it for calls of so many iterations, which are so many in all? */
 static inline bool ldg_hot_is_for(const ldg_hot *h, int64_t turns, int64_t all) {
   return turns >= atomic_load_explicit(&h->least, memory_order_relaxed) && all <= atomic_load_explicit(&h->most, memory_order_relaxed);

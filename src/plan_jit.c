@@ -15,7 +15,7 @@ typedef struct hot {
   ldg_run *below;                /* the job's own: tier 1 */
   const ldg_step *step;
   int dir;
-  int64_t each;                  /* bytes of an iteration of the step; 0: only the whole of it is counted */
+  int64_t each;                  /* bytes of an iteration of the step, in the mean */
   /* set before there is a slot */
   int64_t light;                 /* fewer iterations go to the kernel's one loop at once; 0: there are more loops */
   int64_t each_turns;            /* iterations of the kernel in one of the step */
@@ -24,6 +24,7 @@ typedef struct hot {
   bool listed;                   /* of entries whose offsets are in step->at4 */
   ldg_dim dim[LDG_DIMS];
   ldg_trial trial;               /* of tier 1 and the kernel */
+  _Atomic int64_t straight;      /* iterations: calls of up to so many are its one loop, and not timed; set once there is a kernel */
 } hot;
 
 /* ---- running ---- */
@@ -79,31 +80,56 @@ static __attribute__((noinline)) int run_tried(const ldg_job *j, ldg_kernel *k, 
 
 static void look(const ldg_look *l, bool dropped);
 
-static __attribute__((noinline)) int run_counted(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+/* Which of these a job runs is what is known of its kernel, so that a short call has nothing else to ask. */
+static ldg_run run_counted, run_compiled, run_straight, run_list;
+static void becomes(const ldg_job *j, ldg_run *run) { atomic_store(&((ldg_job *)(uintptr_t)j)->run, run); }
+
+/* Nobody goes on counting where none is to be expected any more, unless one was asked for meanwhile. */
+static __attribute__((noinline)) int run_due(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
-  if (ldg_hot_count(&h->hot, h->each ? n * h->each : h->step->size)) ldg_hot_tell(&h->hot, &(const ldg_look){ look, { h, NULL }, { 0 } });
+  ldg_hot_due(&h->hot, &(const ldg_look){ look, { h, NULL }, { 0 } });
+  if (ldg_hot_kernel(&h->hot)) becomes(j, h->listed ? run_list : run_compiled);
+  else if (ldg_hot_is_settled(&h->hot)) {
+    becomes(j, h->below);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!ldg_hot_is_settled(&h->hot)) becomes(j, run_counted);
+  }
   return h->below(j, src, dst, i0, n);
 }
 
-/* Without a kernel, and where none is to be expected any more: a call that passes on what it got, and saves no register for it. */
-LDG_INLINE int run_below(const ldg_job *j, const hot *h, const char *src, char *dst, int64_t i0, int64_t n) {
-  return ldg_hot_is_settled(&h->hot) ? h->below(j, src, dst, i0, n) : run_counted(j, src, dst, i0, n);
+static int run_counted(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  hot *h = j->hot;
+  return ldg_hot_count(&h->hot, n * h->each) ? run_due(j, src, dst, i0, n) : h->below(j, src, dst, i0, n);
+}
+
+/* From then on a call of a few iterations is two comparisons away from the kernel, or from tier 1 (five structs of two fields 8.9 and 8.7 ns, and so 7.6 and 7.4; Zen 3). */
+static void go_straight(const ldg_job *j, hot *h) {
+  atomic_store_explicit(&h->straight, ldg_min(h->light - 1, atomic_load_explicit(&h->hot.most, memory_order_relaxed)), memory_order_relaxed);
+  becomes(j, run_straight);
 }
 
 /* Short calls are what the kernel was judged by. */
-static int run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  const hot *h = j->hot;
+static int run_compiled(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  hot *h = j->hot;
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
-  if (!k) return run_below(j, h, src, dst, i0, n);
   if (n >= h->light) return run_tried(j, k, src, dst, i0, n);
   const int64_t turns = turns_of(h, n);
-  return ldg_hot_is_for(&h->hot, turns, turns) ? run_here(h, k, src, dst, turns) : h->below(j, src, dst, i0, n);
+  if (!ldg_hot_is_for(&h->hot, turns, turns)) return h->below(j, src, dst, i0, n);
+  if (h->loops) go_straight(j, h);
+  return run_here(h, k, src, dst, turns);
+}
+
+/* Whoever comes here has seen all that was stored before. */
+static int run_straight(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
+  const hot *h = j->hot;
+  if (n < atomic_load_explicit(&h->hot.least, memory_order_relaxed)) return h->below(j, src, dst, i0, n);
+  if (__builtin_expect(n > atomic_load_explicit(&h->straight, memory_order_relaxed), 0)) return run_compiled(j, src, dst, i0, n);
+  return run_here(h, atomic_load_explicit(&h->hot.kernel, memory_order_relaxed), src, dst, n);
 }
 
 static int run_list(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   const hot *h = j->hot;
   ldg_kernel *k = ldg_hot_kernel(&h->hot);
-  if (!k) return run_below(j, h, src, dst, i0, n);
   if (n >= h->light) return run_tried(j, k, src, dst, i0, n);
   return ldg_hot_is_for(&h->hot, n, n) ? run_entries(h, k, src, dst, i0, n) : h->below(j, src, dst, i0, n);
 }
@@ -218,9 +244,19 @@ void ldg_jit_wrap(ldg_step *s, int dir) {
   hot *h = may_pay(s, dir) ? ldg_alloc(sizeof *h) : NULL;
   if (!h) return; /* nor is it worth an error */
   h->below = s->job[dir].run, h->step = s, h->dir = dir;
-  h->each = s->rep->psum ? 0 : s->each;
+  h->each = s->rep->psum ? ldg_max(s->size / ldg_max(s->n, 1), 1) : s->each;
   ldg_hot_init(&h->hot);
-  s->hot[dir] = h, s->job[dir].hot = h, s->job[dir].run = is_listed(s, dir) ? run_list : run;
+  s->hot[dir] = h, s->job[dir].hot = h, s->job[dir].run = run_counted;
+}
+
+bool ldg_jit_alone(ldg_job *job, ldg_kernel *k, int64_t src_stride, int64_t dst_stride) {
+  hot *h = ldg_alloc(sizeof *h);
+  if (!h) return false;
+  memset(h, 0, sizeof *h), ldg_hot_init(&h->hot);
+  atomic_store(&h->hot.kernel, k);
+  h->loops = 1, h->light = INT64_MAX, h->dim[0] = (ldg_dim){ 0, src_stride, dst_stride };
+  job->hot = h, go_straight(job, h);
+  return true;
 }
 
 void ldg_jit_unwrap(ldg_step *s) {
@@ -240,7 +276,10 @@ void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {
 }
 
 static void warm_job(hot *h) {
-  if (h) ldg_hot_ask(&h->hot, &(const ldg_look){ look, { h, NULL }, { 0 } });
+  if (!h) return;
+  ldg_hot_ask(&h->hot, &(const ldg_look){ look, { h, NULL }, { 0 } });
+  atomic_thread_fence(memory_order_seq_cst); /* a call that gives up now sees what was asked for, or is seen to have */
+  if (!ldg_hot_kernel(&h->hot) && !ldg_hot_is_settled(&h->hot)) becomes(&h->step->job[h->dir], run_counted);
 }
 
 static void warm_step(const ldg_step *s) {

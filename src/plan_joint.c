@@ -51,8 +51,8 @@ static bool by_parts(ldg_joint *j, const ldg_items *src, const ldg_items *dst) {
 
 int ldg_joint_stage(const ldg_job *const part[2], const int64_t n[2], const char *src, const char *dst) {
   char room[LDG_PLAN_TILE + LDG_LINE_BYTES], *const tile = ldg_aligned(room);
-  part[0]->run(part[0], src, tile, 0, n[0]);
-  return part[1]->run(part[1], tile, (char *)(uintptr_t)dst, 0, n[1]);
+  ldg_job_run(part[0], src, tile, 0, n[0]);
+  return ldg_job_run(part[1], tile, (char *)(uintptr_t)dst, 0, n[1]);
 }
 
 static const ldg_joint *keep(ldg_plan *p, uint64_t name, ldg_joint *j) {

@@ -264,16 +264,19 @@ static ldg_pair *move_in(ldg_plan *p, uint64_t with, int64_t bytes) {
 
 static bool tell(ldg_pair *p, const maker *m) {
   const ldg_look l = look_of(m);
-  return ldg_hot_tell(&p->hot, &l);
+  return ldg_hot_due(&p->hot, &l);
 }
 
 /* Who is busy with it keeps it as it is: either he is seen, or he sees that it was taken. A look that was left is busy until it is over. */
-static void count(ldg_pair *p, uint64_t with, const maker *m) {
-  add(&p->worth, m->bytes);
-  if (atomic_load_explicit(&p->hot.tell, memory_order_relaxed) == INT64_MAX) return;
+static __attribute__((noinline)) void look_at(ldg_pair *p, uint64_t with, const maker *m) {
   atomic_fetch_add(&p->busy, 1);
-  const bool time = is_with(p, with) && ldg_hot_count(&p->hot, m->bytes);
-  if (!time || !tell(p, m)) atomic_fetch_sub(&p->busy, 1);
+  if (!is_with(p, with) || !tell(p, m)) atomic_fetch_sub(&p->busy, 1);
+}
+
+/* Who only counts keeps nobody: bytes may be counted to a pair that is another one's by now. */
+static bool count(ldg_pair *p, int64_t bytes) {
+  add(&p->worth, bytes);
+  return ldg_hot_count(&p->hot, bytes);
 }
 
 static void run(const ldg_pair *p, ldg_kernel *k, const ldg_items *src, const ldg_items *dst, int64_t from, int64_t to) {
@@ -309,7 +312,7 @@ bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *
   ldg_pair *p = find(own, with);
   if (!p && !(p = move_in(own, with, hi - lo))) return false;
   ldg_kernel *k = ldg_hot_kernel(&p->hot);
-  if (!k) count(p, with, &(const maker){ p, *src, *dst, r, hi - lo });
+  if (!k && count(p, hi - lo)) look_at(p, with, &(const maker){ p, *src, *dst, r, hi - lo });
   if (!k || !is_with(p, with)) return false; /* with a kernel it is the same from then on */
   if (!whole_periods(p, &r, lo, hi, from, to)) return false;
   run(p, k, src, dst, *from, *to);

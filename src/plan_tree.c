@@ -53,7 +53,7 @@ LDG_INLINE int loop(const ldg_job *j, int dir, const char *src, char *dst, int64
     const place p = place_of(s, i, i0);
     const char *from = ldg_at(src, dir == LDG_PACK ? p.mem : p.packed);
     char *to = ldg_at(dst, dir == LDG_PACK ? p.packed : p.mem);
-    if (p.step) p.step->job[dir].run(&p.step->job[dir], from, to, 0, p.n);
+    if (p.step) ldg_job_run(&p.step->job[dir], from, to, 0, p.n);
     else memcpy(to, from, (size_t)(p.n * p.rep->size));
   }
   return LADING_OK;
@@ -68,7 +68,7 @@ LDG_INLINE int join(const ldg_job *j, int dir, const char *src, char *dst, int64
   for (int64_t i = i0; i < i0 + n; i++) {
     const ldg_job *job = kids[i] ? &kids[i]->job[dir] : ldg_plan_bytes;
     const char *from = ldg_at(src, dir == LDG_PACK ? at[i] : sum[i]);
-    job->run(job, from, ldg_at(dst, dir == LDG_PACK ? sum[i] : at[i]), 0, kids[i] ? kids[i]->n : sum[i + 1] - sum[i]);
+    ldg_job_run(job, from, ldg_at(dst, dir == LDG_PACK ? sum[i] : at[i]), 0, kids[i] ? kids[i]->n : sum[i + 1] - sum[i]);
   }
   return LADING_OK;
 }
@@ -140,7 +140,7 @@ static int terms_run(const ldg_job *j, const char *src, char *dst, int64_t i0, i
     for (int k = 0; k < t->n; k++) {
       const ldg_job *term = &t->term[k].job;
       const char *s = ldg_at(src, t->term[k].src + done * t->stride[0]);
-      term->run(term, s, ldg_at(dst, t->term[k].dst + done * t->stride[1]), i0 + done, ldg_min(t->tile, n - done));
+      ldg_job_run(term, s, ldg_at(dst, t->term[k].dst + done * t->stride[1]), i0 + done, ldg_min(t->tile, n - done));
     }
   return LADING_OK;
 }

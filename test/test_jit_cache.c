@@ -127,6 +127,72 @@ START_TEST(cache_too_deep) {
 }
 END_TEST
 
+/* ---- what a job runs is what is known of its kernel ---- */
+
+static ldg_run *run_of(const ldg_plan *p) { return p->many.job[LDG_PACK].run; }
+static const ldg_plan *plan_of(const sample *s) {
+  const ldg_plan *p;
+  ck_assert_int_eq(ldg_api_plan(s->type, &p), LADING_OK);
+  return p;
+}
+/* By itself: in front of its jobs nobody counts. */
+static ldg_run *run_alone(const sample *s) {
+  const ldg_plan *p = plan_of(s), *alone;
+  ck_assert_int_eq(ldg_plan_forced(p->layout, p->extent, p->many.job[LDG_PACK].name, &alone), LADING_OK);
+  ldg_run *run = run_of(alone);
+  ldg_plan_release(alone);
+  return run;
+}
+enum { LEAST = 4, MOST = 50, ITEMS = MOST + 20 };
+static bool pack_moves(const sample *s, int64_t n) {
+  static char mem[24 * ITEMS], packed[24 * ITEMS];
+  const int64_t size = info_of(s->type).size * n;
+  memset(mem, 7, sizeof mem), memset(packed, 0, sizeof packed);
+  ck_assert_int_eq(lading_pack(s->type, n, mem, packed, 0, size), LADING_OK);
+  ck_assert_int_eq(packed[0], packed[size - 1]);
+  return packed[0] == 7;
+}
+static void for_some(const char *path) { forge(path, LEAST, MOST, false, &at_once); }
+
+START_TEST(jobs_go_to_their_kernel) { /* which moves nothing */
+  if (!helper_path()) return;
+  char *cache = own_cache(NO_HELPER), out[64];
+  ck_assert_int_eq(tool("warm 'resized(struct([1,1,1],[0,8,16],[int,double,char]),0,24)'", out, sizeof out), 0);
+  for_each_kernel(cache, for_some);
+  unsetenv("LADING_FORCE"); /* by which they are for all */
+  sample *s = one_shape();
+  const ldg_plan *p = plan_of(s);
+  ldg_run *const counts = run_of(p), *const alone = run_alone(s);
+  ck_assert(counts != alone);
+  ask(s->type);
+  ck_assert(settles(20));
+  ck_assert(run_of(p) == counts && pack_moves(s, MOST)); /* which finds it */
+  ldg_run *known = run_of(p);
+  ck_assert(known != counts && known != alone);
+  for (int twice = 0; twice < 2; twice++)
+    for (int64_t n = 2; n < ITEMS; n++) ck_assert_msg(pack_moves(s, n) == (n < LEAST || n > MOST), "%d items", (int)n);
+  ck_assert(run_of(p) != known && run_of(p) != counts && run_of(p) != alone); /* few have nothing else to ask */
+  sample_free(s);
+  drop_cache(cache);
+}
+END_TEST
+
+START_TEST(jobs_forget_what_comes_to_nothing) {
+  char *cache = own_cache(NO_HELPER);
+  sample *s = one_shape();
+  const ldg_plan *p = plan_of(s);
+  ldg_run *const counts = run_of(p), *const alone = run_alone(s);
+  for (int again = 0; again < 3; again++) { /* one may be asked for at any time */
+    ask(s->type);
+    ck_assert(settles(20) && run_of(p) == counts);
+    for (int i = 0; i < 3; i++) ck_assert(pack_moves(s, MOST));
+    ck_assert(run_of(p) == alone);
+  }
+  sample_free(s);
+  drop_cache(cache);
+}
+END_TEST
+
 int main(int argc, char **argv) {
-  return CHECK_MAIN("jit_cache", argc, argv, numbers_that_make_no_sense, files_that_are_something_else, cache_of_the_user, cache_at_home, cache_nowhere, cache_too_deep);
+  return CHECK_MAIN("jit_cache", argc, argv, numbers_that_make_no_sense, files_that_are_something_else, cache_of_the_user, cache_at_home, cache_nowhere, cache_too_deep, jobs_go_to_their_kernel, jobs_forget_what_comes_to_nothing);
 }

@@ -306,8 +306,9 @@ static void look(const ldg_look *l, bool dropped) {
   stand(STAND_AFTER);
 }
 static void count_once(void) {
+  if (!ldg_hot_count(&seen.hot, 1 << 20)) return;
   seen.busy++;
-  if (!ldg_hot_count(&seen.hot, 1 << 20) || !ldg_hot_tell(&seen.hot, &(const ldg_look){ look, { &seen, NULL }, { 0 } })) seen.busy--;
+  if (!ldg_hot_due(&seen.hot, &(const ldg_look){ look, { &seen, NULL }, { 0 } })) seen.busy--;
 }
 static void look_that_stands(int when) {
   ldg_hot_init(&seen.hot);

@@ -3,6 +3,7 @@
 
 #include "api.h"
 #include "base_cpu.h"
+#include "plan_jit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -226,7 +227,7 @@ static bool open_type(const ldg_shape *s, int which, const side *d, int64_t n, r
   return !e && (!d->at || list_type(&r->type[which], n, d->at)) && !ldg_api_plan(r->type[which], &r->plan[which]);
 }
 
-typedef struct race { ldg_kernel *kernel; lading_op op; rival rival; char *room[2]; const char *src; char *dst; side a, b; bool listed; int32_t list[LONGEST]; } race;
+typedef struct race { ldg_kernel *kernel; ldg_job job; lading_op op; rival rival; char *room[2]; const char *src; char *dst; side a, b; bool listed; int32_t list[LONGEST]; } race;
 
 static void lap_op(const race *r, int64_t n) {
   lading_type *const *t = r->rival.type;
@@ -251,8 +252,10 @@ static void lap_job(const race *r, int64_t n) {
   j->run(j, ldg_at(r->src, pack ? p->at : 0), ldg_at(r->dst, pack ? 0 : p->at), 0, r->listed ? n : n == 1 ? p->one.n : n * p->per);
 }
 
+/* Who packs or unpacks by a loop goes to the kernel through the job of a plan, which takes as long as some fields. */
 static void lap(const race *r, bool compiled, int64_t n) {
-  if (compiled) r->kernel(r->src, r->dst, n, r->a.stride, r->b.stride, r->list);
+  if (compiled && r->job.run) ldg_job_run(&r->job, r->src, r->dst, 0, n);
+  else if (compiled) r->kernel(r->src, r->dst, n, r->a.stride, r->b.stride, r->list);
   else if (r->op != LADING_REPLACE) lap_op(r, n);
   else if (r->rival.dir == COPY) lap_copy(r, n);
   else lap_job(r, n);
@@ -350,11 +353,13 @@ static int64_t open_race(const ldg_shape *s, int64_t n, int64_t bytes, race *r) 
   if (!r->room[0] || !r->room[1] || !open_rival(s, n, r)) return 0;
   memset(r->room[0], 1, (size_t)a), memset(r->room[1], 1, (size_t)(b + LINE + FURTHER));
   r->src = r->room[0] - r->a.lo, r->dst = r->room[1] + (-(intptr_t)r->room[1] & (LINE - 1)) - r->b.lo;
+  if (r->op == LADING_REPLACE && r->rival.dir != COPY && !r->listed && !ldg_jit_alone(&r->job, r->kernel, r->a.stride, r->b.stride)) return 0;
   return n;
 }
 
 static void close_race(race *r) {
   for (int k = 0; k < 2; k++) lading_type_free(r->rival.type[k]), ldg_free(r->room[k]);
+  ldg_free(r->job.hot);
 }
 
 #define CACHED (24 << 10)
