@@ -20,6 +20,8 @@ static bool boundaries(ldg_sig s, int64_t all, int64_t lo, int64_t hi) {
 }
 
 static bool valid_op(lading_op op) { return (unsigned)op < LADING_OP_MAX; }
+/* A kernel of complex numbers adds their parts. */
+static inline bool adds_numbers(lading_op op, int kind) { return op == LADING_SUM && kind != LADING_C_FLOAT && kind != LADING_C_DOUBLE; }
 
 /* ---- pack, unpack ---- */
 
@@ -81,7 +83,7 @@ static __attribute__((noinline)) bool by_kernel(const lading_type *t, const whol
   const ldg_reduce how = ldg_pair_reduce(op, (lading_elem)t->sig.node->kind);
   ldg_reduction r = { op, { 0 } };
   int64_t from, to;
-  if (!how.how || ldg_pair_none(&how, w->plan, count, dir) || !ldg_pair_run(dir == LDG_PACK ? &items : &line, dir == LDG_PACK ? &line : &items, &how, 0, hi, &from, &to)) return false;
+  if (!how.how || !ldg_pair_run(dir == LDG_PACK ? &items : &line, dir == LDG_PACK ? &line : &items, &how, 0, hi, &from, &to)) return false;
   if (to < hi && !ldg_build_sig_times(t->sig, count, &r.sig)) ldg_exec_op(w->plan, count, dir, &r, mem, ldg_at(packed, to), to, hi); /* the items fit: all of them do */
   return true;
 }
@@ -93,7 +95,7 @@ static bool move_whole(const lading_type *t, int64_t count, int dir, const void 
   const ldg_op_way way = ldg_plan_op_way(w.plan, count, dir, (lading_elem)t->sig.node->kind, w.op->size);
   const ldg_nest *nest = &w.job->nest;
   if (way == LDG_OP_TILES ? hi > LDG_PLAN_TILE : way != LDG_OP_BLOCKS || !nest->block) return false; /* who goes on there looks for a kernel */
-  if (ldg_pair_may(hi) && by_kernel(t, &w, count, dir, mem, packed, hi, op)) return true;
+  if (ldg_pair_may(hi) && !(adds_numbers(op, t->sig.node->kind) && ldg_pair_none(nest, w.op->size)) && by_kernel(t, &w, count, dir, mem, packed, hi, op)) return true;
   if (way == LDG_OP_TILES) return tile_few(&w, count, dir, at, line, hi);
   if (nest->nd == 1 && !nest->at) ldg_exec_op_row(w.op, src, dst, w.n, nest->block, nest->dim->src, nest->dim->dst);
   else ldg_exec_nest_op(w.op, nest, src, dst, 0, w.n);
@@ -116,7 +118,26 @@ static __attribute__((noinline)) int unpack_more(const lading_type *t, int64_t c
   return move_more(t, count, LDG_UNPACK, mem, packed, lo, hi, op);
 }
 
-/* One item of one run, or of a few bytes in one loop, of one kind of element: whoever returns this goes there, and does not come back. */
+/* The one loop of an item, of so many times. */
+LDG_INLINE int loop(const ldg_op *k, const ldg_nest *n, int64_t times, int dir, const char *src, char *dst) {
+  const int64_t m = ldg_op_elements(k, n->block);
+  if (n->at) return k->listed(src, dst, times, m, n->at, dir == LDG_PACK ? n->dim->dst : n->dim->src, dir == LDG_UNPACK);
+  return k->strided(src, dst, times, m, n->dim->src, n->dim->dst);
+}
+
+/* One item of one loop, long enough for a kernel of its own: if no kernel is for such, that is all. */
+LDG_INLINE int move_loop(const lading_type *t, int dir, const void *mem, const void *packed, int64_t hi, lading_op op) {
+  const ldg_plan *p = ldg_api_plan_made(t);
+  const ldg_op *k = ldg_plan_op(op, (lading_elem)t->sig.node->kind);
+  const ldg_nest *n = &p->one.job[dir].nest;
+  const char *const at = ldg_at(mem, p->at);
+  if (!adds_numbers(op, t->sig.node->kind) || !ldg_pair_none(n, k->size)) return dir == LDG_PACK ? pack_more(t, 1, mem, packed, 0, hi, op) : unpack_more(t, 1, mem, packed, 0, hi, op);
+  return loop(k, n, p->one.n, dir, dir == LDG_PACK ? at : packed, (char *)(uintptr_t)(dir == LDG_PACK ? packed : at));
+}
+static __attribute__((noinline)) int pack_loop(const lading_type *t, const void *mem, const void *packed, int64_t hi, lading_op op) { return move_loop(t, LDG_PACK, mem, packed, hi, op); }
+static __attribute__((noinline)) int unpack_loop(const lading_type *t, const void *mem, const void *packed, int64_t hi, lading_op op) { return move_loop(t, LDG_UNPACK, mem, packed, hi, op); }
+
+/* One item of one run, or of one loop, of one kind of element: whoever returns this goes there, and does not come back. */
 LDG_INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
   const ldg_plan *p = t ? ldg_api_plan_made(t) : NULL;
   if (!p || !packed || count != 1 || !ldg_plan_is_one(p, lo, hi) || !valid_op(op) || !t->sig.node || t->sig.node->kind < 0) goto more;
@@ -126,9 +147,8 @@ LDG_INLINE int move(const lading_type *t, int64_t count, int dir, const void *me
   const char *const at = ldg_at(mem, p->at), *const src = dir == LDG_PACK ? at : packed;
   char *const dst = (char *)(uintptr_t)(dir == LDG_PACK ? packed : at);
   if (n->dim->src == n->block && n->dim->dst == n->block) return k->dense(src, dst, ldg_op_elements(k, hi));
-  if (hi >= LDG_PAIR_LEAST) goto more;
-  if (n->at) return k->listed(src, dst, p->one.n, ldg_op_elements(k, n->block), n->at, dir == LDG_PACK ? n->dim->dst : n->dim->src, dir == LDG_UNPACK);
-  return k->strided(src, dst, p->one.n, ldg_op_elements(k, n->block), n->dim->src, n->dim->dst);
+  if (hi >= LDG_PAIR_LEAST) return dir == LDG_PACK ? pack_loop(t, mem, packed, hi, op) : unpack_loop(t, mem, packed, hi, op);
+  return loop(k, n, p->one.n, dir, src, dst);
 more:
   return dir == LDG_PACK ? pack_more(t, count, mem, packed, lo, hi, op) : unpack_more(t, count, mem, packed, lo, hi, op);
 }

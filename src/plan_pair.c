@@ -116,16 +116,10 @@ static int size_of(lading_elem e) {
 
 static bool is_complex(lading_elem e) { return e == LADING_C_FLOAT || e == LADING_C_DOUBLE; }
 
-/* Rows of a few elements of 4 and 8 bytes, and lists of them, are added to packed ones, or packed ones to them, as fast by kernels of the library, and the way to a compiled one takes 20 to 40 ns (40 rows of two
- * doubles 24 ns and 56 so, 300 103 and 144, 2000 713 and 760, 16 rows of 5 of them 45 and 73; Zen 4). */
-enum { FEW = 4 };
-bool ldg_pair_none(const ldg_reduce *r, const ldg_plan *p, int64_t count, int dir) {
-  const ldg_nest *n = &(count > 1 ? &p->many : &p->one)->job[dir].nest;
-  const bool few = n->block && !n->psum && n->block <= FEW * r->size;
-  return few && r->how == LDG_SUM && (r->size == 4 || r->size == 8) && r->whole == r->size && !ldg_jit_forced();
-}
 static bool is_none(const ldg_items *src, const ldg_items *dst, const ldg_reduce *r) {
-  return src->plan ? !dst->plan && ldg_pair_none(r, src->plan, src->count, LDG_PACK) : ldg_pair_none(r, dst->plan, dst->count, LDG_UNPACK);
+  const ldg_items *i = src->plan ? src : dst;
+  if ((src->plan && dst->plan) || r->how != LDG_SUM || r->whole != r->size) return false;
+  return ldg_pair_none(&(i->count > 1 ? &i->plan->many : &i->plan->one)->job[src->plan ? LDG_PACK : LDG_UNPACK].nest, r->size);
 }
 
 /* What two layouts tell already: NULL, or why there will be no kernel. */
