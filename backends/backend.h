@@ -20,7 +20,7 @@ typedef struct ldg_job ldg_job;
  * to move ends by going there. */
 typedef int ldg_run(const ldg_job *job, const char *src, char *dst, int64_t i0, int64_t n);
 struct ldg_job {
-  _Atomic(ldg_run *) run; /* ldg_job_run; the planner changes it while others run it */
+  ldg_run *run;          /* of a plan's job, which the planner changes while others run it: by ldg_job_run */
   const char *name;      /* of the strategy */
   const void *aux;       /* the strategy's own */
   void *hot;             /* the planner's own, where it put itself in front of run */
@@ -29,7 +29,7 @@ struct ldg_job {
 };
 
 static inline int ldg_job_run(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
-  return atomic_load_explicit(&j->run, memory_order_acquire)(j, src, dst, i0, n);
+  return __atomic_load_n(&j->run, __ATOMIC_ACQUIRE)(j, src, dst, i0, n);
 }
 
 /* How a backend runs one item of few runs, whatever its shape is: a nest is not needed. Their destinations do not coincide. All iterations of the job are run at once, others by `part`. */

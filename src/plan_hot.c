@@ -10,13 +10,21 @@ static void give(ldg_hot *h, int64_t bytes) {
   if (bytes < INT64_MAX) atomic_store_explicit(&h->given, bytes, memory_order_relaxed);
   atomic_store_explicit(&h->rest, bytes, memory_order_relaxed);
 }
+/* Bytes since then; `given` is what they are counted from. */
+static int64_t bytes_since(int64_t given, int64_t rest) { return rest == INT64_MAX ? 0 : ldg_max(given - rest, 0); }
+/* They become part of what was moved, once. */
+static int64_t gather(ldg_hot *h) {
+  const int64_t rest = atomic_load_explicit(&h->rest, memory_order_relaxed), moved = atomic_load_explicit(&h->moved, memory_order_relaxed);
+  if (rest == INT64_MAX) return moved;
+  const int64_t all = moved + bytes_since(atomic_exchange_explicit(&h->given, rest, memory_order_relaxed), rest);
+  atomic_store_explicit(&h->moved, all, memory_order_relaxed);
+  return all;
+}
+/* The next call looks. */
+static void hurry(ldg_hot *h) { gather(h), give(h, 0); }
 static void give_more(ldg_hot *h) {
   const int64_t tell = atomic_load_explicit(&h->tell, memory_order_acquire), moved = atomic_load_explicit(&h->moved, memory_order_relaxed);
   give(h, tell == INT64_MAX ? tell : ldg_min(ldg_max(tell - moved, 0), BETWEEN_LOOKS));
-}
-static int64_t since_given(const ldg_hot *h) {
-  const int64_t rest = atomic_load_explicit(&h->rest, memory_order_relaxed);
-  return rest == INT64_MAX ? 0 : ldg_max(atomic_load_explicit(&h->given, memory_order_relaxed) - rest, 0);
 }
 
 /* Also of one that others may be looking at: those of a pair are used again. */
@@ -43,7 +51,7 @@ static void no_slot(ldg_hot *h, const char *why) {
   atomic_store_explicit(&h->why, why, memory_order_relaxed);
   if (later) atomic_store_explicit(&h->left, 0, memory_order_relaxed);
   atomic_store_explicit(&h->tell, later ? 2 * ldg_max(moved, LDG_HOT_LOOK) : INT64_MAX, memory_order_release);
-  give(h, 0);
+  hurry(h);
 }
 
 void ldg_hot_attach(ldg_hot *h, ldg_hot_shape *make, void *arg) {
@@ -56,7 +64,7 @@ void ldg_hot_attach(ldg_hot *h, ldg_hot_shape *make, void *arg) {
   if (why) { no_slot(h, why); return; }
   atomic_store_explicit(&h->slot, slot, memory_order_release);
   atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed);
-  give(h, 0); /* a kernel may be there soon */
+  hurry(h); /* a kernel may be there soon */
 }
 
 /* Until it was looked at callers count on, and look for a slot; where there is no place to leave it, or nobody to look, they try again
@@ -74,22 +82,19 @@ static bool leave(ldg_hot *h, const ldg_look *look) {
 
 static void tell(ldg_hot *h, ldg_slot *slot) {
   const int64_t bytes = atomic_exchange_explicit(&h->moved, 0, memory_order_relaxed);
-  if (ldg_jit_moved(slot, bytes)) return;
-  adopt(h, slot);
-  atomic_store_explicit(&h->tell, INT64_MAX, memory_order_relaxed);
+  if (!ldg_jit_moved(slot, bytes) && !adopt(h, slot)) atomic_store_explicit(&h->tell, INT64_MAX, memory_order_relaxed);
 }
 
+/* Who leaves it to be looked at touches it no more: it may be another one's once that is done. */
 bool ldg_hot_due(ldg_hot *h, const ldg_look *look) {
   ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
-  bool left = false;
-  const int64_t moved = atomic_load_explicit(&h->moved, memory_order_relaxed) + since_given(h);
-  atomic_store_explicit(&h->moved, moved, memory_order_relaxed);
+  const int64_t moved = gather(h);
+  const bool due = moved >= atomic_load_explicit(&h->tell, memory_order_relaxed);
   if (slot && adopt(h, slot)) return false;
-  if (moved >= atomic_load_explicit(&h->tell, memory_order_relaxed)) {
-    if (slot) tell(h, slot);
-    else left = leave(h, look);
-  }
-  return give_more(h), left;
+  if (!slot && due) return give(h, BETWEEN_LOOKS), leave(h, look);
+  if (due) tell(h, slot);
+  if (!ldg_hot_kernel(h)) give_more(h);
+  return false;
 }
 
 void ldg_hot_ask(ldg_hot *h, const ldg_look *look) {
@@ -98,15 +103,16 @@ void ldg_hot_ask(ldg_hot *h, const ldg_look *look) {
   if (!slot) return;
   ldg_jit_ask(slot);
   atomic_store_explicit(&h->tell, between_words(), memory_order_relaxed); /* it may have been told that nothing is to be expected */
-  give(h, 0);
+  hurry(h);
 }
 
 void ldg_hot_explain(const ldg_hot *h, ldg_text *t) {
   const ldg_slot *slot = atomic_load_explicit(&h->slot, memory_order_acquire);
   const char *why = atomic_load_explicit(&h->why, memory_order_relaxed);
+  const int64_t moved = atomic_load_explicit(&h->moved, memory_order_relaxed) + bytes_since(atomic_load_explicit(&h->given, memory_order_relaxed), atomic_load_explicit(&h->rest, memory_order_relaxed));
   if (slot) ldg_jit_explain(slot, t);
   else if (why) ldg_text_add(t, "tier 1, %s\n", why);
-  else ldg_text_add(t, "tier 1, by kernels of the library: %lld of %d bytes moved before one of its own is looked for\n", (long long)(atomic_load_explicit(&h->moved, memory_order_relaxed) + since_given(h)), LDG_HOT_LOOK);
+  else ldg_text_add(t, "tier 1, by kernels of the library: %lld of %d bytes moved before one of its own is looked for\n", (long long)moved, LDG_HOT_LOOK);
 }
 
 void ldg_hot_settle(ldg_shape *s, int64_t at[2]) {

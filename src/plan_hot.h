@@ -23,7 +23,7 @@ typedef struct ldg_hot {
  * kernel it stays as it is for good; until then it may become another one's, while nobody is busy with it. */
 typedef struct ldg_pair {
   _Atomic int claim;         /* of plan_pair.c */
-  _Atomic int busy;          /* callers who count */
+  _Atomic int busy;          /* who has it looked at, and looks that were left */
   _Atomic uint64_t with;     /* which other plan, direction and op */
   _Atomic int64_t worth;     /* bytes moved, less those that others moved who would have its place; racy, as all counters of bytes are */
   ldg_hot hot;

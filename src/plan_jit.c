@@ -16,6 +16,7 @@ typedef struct hot {
   const ldg_step *step;
   int dir;
   int64_t each;                  /* bytes of an iteration of the step, in the mean */
+  _Atomic int64_t straight;      /* iterations: calls of up to so many are the kernel's one loop, and not timed; set once there is a kernel */
   /* set before there is a slot */
   int64_t light;                 /* fewer iterations go to the kernel's one loop at once; 0: there are more loops */
   int64_t each_turns;            /* iterations of the kernel in one of the step */
@@ -24,7 +25,6 @@ typedef struct hot {
   bool listed;                   /* of entries whose offsets are in step->at4 */
   ldg_dim dim[LDG_DIMS];
   ldg_trial trial;               /* of tier 1 and the kernel */
-  _Atomic int64_t straight;      /* iterations: calls of up to so many are its one loop, and not timed; set once there is a kernel */
 } hot;
 
 /* ---- running ---- */
@@ -82,18 +82,16 @@ static void look(const ldg_look *l, bool dropped);
 
 /* Which of these a job runs is what is known of its kernel, so that a short call has nothing else to ask. */
 static ldg_run run_counted, run_compiled, run_straight, run_list;
-static void becomes(const ldg_job *j, ldg_run *run) { atomic_store(&((ldg_job *)(uintptr_t)j)->run, run); }
+static void becomes(const ldg_job *j, ldg_run *was, ldg_run *run) {
+  __atomic_compare_exchange_n(&((ldg_job *)(uintptr_t)j)->run, &was, run, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
 
-/* Nobody goes on counting where none is to be expected any more, unless one was asked for meanwhile. */
+/* Nobody goes on counting where none is to be expected any more. */
 static __attribute__((noinline)) int run_due(const ldg_job *j, const char *src, char *dst, int64_t i0, int64_t n) {
   hot *h = j->hot;
   ldg_hot_due(&h->hot, &(const ldg_look){ look, { h, NULL }, { 0 } });
-  if (ldg_hot_kernel(&h->hot)) becomes(j, h->listed ? run_list : run_compiled);
-  else if (ldg_hot_is_settled(&h->hot)) {
-    becomes(j, h->below);
-    atomic_thread_fence(memory_order_seq_cst);
-    if (!ldg_hot_is_settled(&h->hot)) becomes(j, run_counted);
-  }
+  if (ldg_hot_kernel(&h->hot)) becomes(j, run_counted, h->listed ? run_list : run_compiled);
+  else if (ldg_hot_is_settled(&h->hot)) becomes(j, run_counted, h->below);
   return h->below(j, src, dst, i0, n);
 }
 
@@ -105,7 +103,7 @@ static int run_counted(const ldg_job *j, const char *src, char *dst, int64_t i0,
 /* From then on a call of a few iterations is two comparisons away from the kernel, or from tier 1 (five structs of two fields 8.9 and 8.7 ns, and so 7.6 and 7.4; Zen 3). */
 static void go_straight(const ldg_job *j, hot *h) {
   atomic_store_explicit(&h->straight, ldg_min(h->light - 1, atomic_load_explicit(&h->hot.most, memory_order_relaxed)), memory_order_relaxed);
-  becomes(j, run_straight);
+  becomes(j, run_compiled, run_straight);
 }
 
 /* Short calls are what the kernel was judged by. */
@@ -220,7 +218,7 @@ static void look(const ldg_look *l, bool dropped) {
 bool ldg_jit_lets(const char *force) { return (!force || !strcmp(force, "jit")) && ldg_jit_on(); }
 
 /* The widest plain block that a kernel with constants moves better than one for any width; the fewest bytes that could make up for
- * a call through a wrapper, which takes 1.4 ns: of plain blocks, that have kernels of their own length anyway, it takes more. */
+ * a call through a wrapper, which took 1.4 ns when that was found: of plain blocks, that have kernels of their own length anyway, it takes more. */
 #define BLOCK_MAX 256
 #define BYTES_MIN 128
 #define PLAIN_MIN 4096
@@ -255,7 +253,7 @@ bool ldg_jit_alone(ldg_job *job, ldg_kernel *k, int64_t src_stride, int64_t dst_
   memset(h, 0, sizeof *h), ldg_hot_init(&h->hot);
   atomic_store(&h->hot.kernel, k);
   h->loops = 1, h->light = INT64_MAX, h->dim[0] = (ldg_dim){ 0, src_stride, dst_stride };
-  job->hot = h, go_straight(job, h);
+  job->hot = h, job->run = run_compiled, go_straight(job, h);
   return true;
 }
 
@@ -278,8 +276,7 @@ void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t) {
 static void warm_job(hot *h) {
   if (!h) return;
   ldg_hot_ask(&h->hot, &(const ldg_look){ look, { h, NULL }, { 0 } });
-  atomic_thread_fence(memory_order_seq_cst); /* a call that gives up now sees what was asked for, or is seen to have */
-  if (!ldg_hot_kernel(&h->hot) && !ldg_hot_is_settled(&h->hot)) becomes(&h->step->job[h->dir], run_counted);
+  if (!ldg_hot_is_settled(&h->hot)) becomes(&h->step->job[h->dir], h->below, run_counted);
 }
 
 static void warm_step(const ldg_step *s) {

@@ -13,7 +13,7 @@ void ldg_jit_wrap(ldg_step *s, int dir);
 bool ldg_jit_alone(ldg_job *job, ldg_kernel *k, int64_t src_stride, int64_t dst_stride);
 /* Before a step is freed. */
 void ldg_jit_unwrap(ldg_step *s);
-/* Asks at once for all kernels of a plan that are predicted to gain anything. */
+/* Asks at once for all kernels of a plan that are predicted to gain anything, for who measures or tests: where a call finds just then that none is to be expected, nobody may find it. */
 void ldg_jit_warm(const ldg_plan *p);
 /* What the wrapper of a step, if it has one, knows; no line otherwise. */
 void ldg_jit_explain_step(const ldg_step *s, int dir, ldg_text *t);

@@ -300,7 +300,7 @@ static bool is_distinct(const ldg_items *i) { return !i->plan || (i->plan->disti
 
 bool ldg_pair_run(const ldg_items *src, const ldg_items *dst, const ldg_reduce *reduce, int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
   const ldg_reduce r = reduce ? *reduce : (ldg_reduce){ .size = 1 };
-  if (!ldg_pair_may(hi - lo) || !is_shared(src) || !is_shared(dst) || !is_distinct(dst)) return false;
+  if (!ldg_pair_may(hi - lo) || !is_shared(src) || !is_shared(dst) || !is_distinct(dst) || is_none(src, dst, &r)) return false;
   ldg_plan *own = (ldg_plan *)(uintptr_t)(src->plan ? src->plan : dst->plan);
   const uint64_t with = name_of(src, dst, &r);
   ldg_pair *p = find(own, with);

@@ -84,7 +84,6 @@ START_TEST(long_blocks_are_tried) {
 }
 END_TEST
 
-
 /* Columns that are written to few sets, some of which drift, by all ways that are tried. */
 START_TEST(columns_by_near_stores) {
   rng r = rng_of(47);
