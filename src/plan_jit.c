@@ -100,7 +100,7 @@ static int run_counted(const ldg_job *j, const char *src, char *dst, int64_t i0,
   return ldg_hot_count(&h->hot, n * h->each) ? run_due(j, src, dst, i0, n) : h->below(j, src, dst, i0, n);
 }
 
-/* From then on a call of a few iterations is two comparisons away from the kernel, or from tier 1 (five structs of two fields 8.9 and 8.7 ns, and so 7.6 and 7.4; Zen 3). */
+/* From then on a call of a few iterations is two comparisons away from the kernel, or from tier 1 (five structs of two fields of 8 bytes 8.1 and 8.3 ns, and so 7.3 and 7.5; Zen 3). */
 static void go_straight(const ldg_job *j, hot *h) {
   atomic_store_explicit(&h->straight, ldg_min(h->light - 1, atomic_load_explicit(&h->hot.most, memory_order_relaxed)), memory_order_relaxed);
   becomes(j, run_compiled, run_straight);
