@@ -173,7 +173,7 @@ step() {
   if "$@"; then passed=$((passed + 1)); say "ok: $name"; else failed=$((failed + 1)); say "FAILED: $name"; fi
 }
 
-# tests DIR MESON_TEST_OPTION...: runs a build's tests, counts each program. One more at once than there are processors, since some wait for others; none is judged by a clock.
+# tests DIR MESON_TEST_OPTION...: runs a build's tests, counts each program. One more at once than there are processors, since some wait for others; the few that time something go by the time of their own thread.
 tests() {
   dir=$1; shift
   rm -f "$dir/meson-logs/testlog.json"

@@ -10,7 +10,7 @@
 #define LDG_CACHE_NAME 40
 #define LDG_CACHE_FILE_MAX (1 << 20)  /* bytes of one file */
 #define LDG_JIT_LOCKED 'L'            /* what the helper writes when others had the lock for too long: it was no fault of a kernel's */
-#define LDG_CACHE_VERSION 10           /* of files, of what kernels promise, and of how they are judged */
+#define LDG_CACHE_VERSION 10          /* of files, of what kernels promise, and of how they are judged */
 
 typedef struct ldg_cache_tail {
   char magic[8];

@@ -252,8 +252,8 @@ static void lap_job(const race *r, int64_t n) {
   j->run(j, ldg_at(r->src, pack ? p->at : 0), ldg_at(r->dst, pack ? 0 : p->at), 0, r->listed ? n : n == 1 ? p->one.n : n * p->per);
 }
 
-/* Who packs or unpacks by a loop goes to the kernel through the job of a plan, which takes as long as some fields. What stands in front of other kernels, lists, pairs and those of one
- * turn, is not counted: it takes longer on both ways. */
+/* Who packs or unpacks by a loop goes to the kernel through the job of a plan, which takes as long as some fields. What stands in front of other kernels, those of
+ * lists and of pairs, is not counted. */
 static void lap(const race *r, bool compiled, int64_t n) {
   if (compiled && r->job.run) ldg_job_run(&r->job, r->src, r->dst, 0, n);
   else if (compiled) r->kernel(r->src, r->dst, n, r->a.stride, r->b.stride, r->list);
