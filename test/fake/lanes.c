@@ -54,6 +54,7 @@ typedef struct lane {
   uint32_t tid;
   unsigned phase;          /* barriers that its thread met */
   bool waits;              /* at file:line */
+  bool ended;              /* its last thread did: nothing is left on its stack */
   const char *file;
   int line;
 } lane;
@@ -145,7 +146,7 @@ static void lane_main(void) {
     block.body(block.launch->args);
     ORDER_BEFORE(&block.ends);
   } while (!FAKE_TSAN);
-  l->waits = false;
+  l->waits = false, l->ended = true;
   to_scheduler(l, true);
 }
 
@@ -159,9 +160,10 @@ static void stack_context(ucontext_t *c, char *stack, void (*run)(void)) {
 static void at_top(lane *l, bool fresh) {
   (void)fresh;
 #if FAKE_ASAN
-  __asan_unpoison_memory_region(l->stack + FAKE_PAGE, STACK - FAKE_PAGE); /* frames of a thread that was stopped */
+  if (!l->ended) __asan_unpoison_memory_region(l->stack + FAKE_PAGE, STACK - FAKE_PAGE); /* frames of a thread that was stopped */
 #endif
   stack_context(&l->here, l->stack, lane_main);
+  l->here.uc_stack.ss_size = 0; /* or the sanitizer would clear what it knows of all of it at each switch, which took most of the time */
 }
 #else
 static ucontext_t maker;
@@ -189,7 +191,7 @@ static bool lane_begin(lane *l) {
 #endif
   }
   at_top(l, fresh);
-  l->waits = false;
+  l->waits = l->ended = false;
   return true;
 }
 
