@@ -153,8 +153,8 @@ OP_ISAS = ["base", "v3", "neon"]
 
 # ---- devices ----
 
-# The compiler's options for each architecture: PTX for the oldest one, which drivers compile for all that are not named, then code.
-CUDA_ARCHES = [("compute_75", "compute_75"), ("compute_80", "sm_80"), ("compute_90", "sm_90"), ("compute_100", "sm_100")]
+# The compiler's options: PTX for the oldest architecture, which drivers compile for all that are not named, and code, of that PTX where that of its own gives the same instructions.
+CUDA_ARCHES = [("compute_75", "[compute_75,sm_80,sm_90]"), ("compute_100", "sm_100")]
 
 # Those that the compiler knows are built.
 HIP_ARCHES = ["gfx906", "gfx90a", "gfx942"]

@@ -56,7 +56,7 @@ def main():
         print("no nvcc here")
         return 77
     said, *flags = sys.argv[1:]
-    arches = sorted(set(re.findall(r"code=(sm_\d+)", " ".join(flags))))
+    arches = sorted(set(re.findall(r"sm_\d+", " ".join(flags))))
     wrong = judge(usage(pathlib.Path(said).read_text()), arches)
     print("\n".join(wrong))
     return 1 if wrong else 0
