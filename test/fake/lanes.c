@@ -163,7 +163,9 @@ static void at_top(lane *l, bool fresh) {
   if (!l->ended) __asan_unpoison_memory_region(l->stack + FAKE_PAGE, STACK - FAKE_PAGE); /* frames of a thread that was stopped */
 #endif
   stack_context(&l->here, l->stack, lane_main);
-  l->here.uc_stack.ss_size = 0; /* or the sanitizer would clear what it knows of all of it at each switch, which took most of the time */
+#if FAKE_ASAN
+  l->here.uc_stack.ss_size = 0; /* or it would clear what it knows of all of it at each switch, which took most of the time */
+#endif
 }
 #else
 static ucontext_t maker;
