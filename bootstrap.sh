@@ -198,7 +198,7 @@ build_and_test() {
 }
 
 # What reads bytes from other processes gets more.
-fuzz_seconds() { if [ "$1" = wire ]; then echo 40; else echo 20; fi; }
+fuzz_seconds() { if [ "$1" = wire ]; then echo 30; else echo 20; fi; }
 
 fuzz_one() { # fuzz_one NAME
   mkdir -p "build-fuzz/corpus/$1"
@@ -260,9 +260,9 @@ test_all() {
   build_and_test release build "--buildtype=release -Dwerror=true -Dtests=true -Dyaksa=true" ""
   if [ "${1:-}" != --quick ]; then
     # -g1, names and lines, is what a report needs: all of -g takes half as long again to compile. Kernels for devices are the release build's, and
-    # instrumented ones take a minute a level to compile: base is enough there, and where addresses are watched v4, played (genkernels/played.h): nobody else sees what is under masks.
+    # instrumented ones take long to compile: few of base are enough there, and where addresses are watched of v4, played (genkernels/played.h): nobody else sees what is under masks.
     # What mostly runs scripts the release build has run.
-    instrumented="--buildtype=plain -Doptimization=1 -Dwerror=true -Dtests=true -Dyaksa=true -Dcuda=fake -Dhip=fake -Dc_args=-g1"
+    instrumented="--buildtype=plain -Doptimization=1 -Dwerror=true -Dtests=true -Dyaksa=true -Dcuda=fake -Dhip=fake -Dfew=true -Dc_args=-g1"
     levels='' watched=''
     [ "$(uname -m)" != x86_64 ] || levels=-Dlevels=base watched='-Dlevels=base,v4 -Dplayed=true'
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"

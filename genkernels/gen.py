@@ -1,18 +1,37 @@
 #!/usr/bin/env python3
-"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops | --op-rows | --few-rows] --out F.c`,
-`gen.py --fields --out F.c`, `gen.py --device-ops --out F.h`.
+"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops | --op-rows] --out F.c`,
+`gen.py --fields --out F.c`, `gen.py --device-ops --out F.h`; with --few of fewer rows, which all files of a build have to be of.
 
 Generated files hold no logic: each row defines its parameters and includes a kernel body from this folder.
 """
 import argparse
+import collections
 import itertools
 import pathlib
 
-from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, FIELD_MOST, FIELD_ORDERED, FIELD_WORDS, HIP_ARCHES, ISAS, JOINS, LANES, MASKS, OP_ISAS, OP_SINGLY, OPS, PACED,
+from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, FEW_BLOCKS, FEW_OPS, FEW_ORDERED, FIELD_MOST, FIELD_ORDERED, FIELD_WORDS, HIP_ARCHES, ISAS, JOINS, LANES, MASKS, OP_ISAS, OP_SINGLY, OPS, PACED,
                    SHUFFLES, TRANSPOSES, WIDE, WINDOWS)
 
 HERE = pathlib.Path(__file__).resolve().parent
 STAMP = "/* made by genkernels/gen.py {args}; edit genkernels/table.py instead */\n"
+
+# What a build has rows of: blocks, fields in any order up to so many, and whether short rows of (op, carrier) go several elements at once.
+Rows = collections.namedtuple("Rows", "blocks ordered at_once")
+
+
+def widened(names):
+    """These rows of blocks, each down to where the one before it ends, and the long ones."""
+    rows, lo = [], 1
+    for name, _, hi, head, tail in (one for one in BLOCKS if one[0] in names):
+        rows.append((name, lo, hi, head, tail))
+        lo = hi + 1
+    long = [one for one in BLOCKS if isinstance(one[2], str)]
+    assert len(rows) == len(names) and lo == long[0][1], "names are of rows, up to where the long ones begin"
+    return rows + long
+
+
+ALL = Rows(BLOCKS, FIELD_ORDERED, lambda op, carrier: op not in OP_SINGLY and (op, carrier) not in OP_SINGLY)
+FEW = Rows(widened(FEW_BLOCKS), FEW_ORDERED, lambda op, carrier: (op, carrier) in FEW_OPS)
 
 
 def op_kernels():
@@ -37,8 +56,8 @@ def op_levels(levels):
     return [level for level in levels if level in OP_ISAS] or levels
 
 
-def header(levels):
-    rows = "".join(f"  {{ {lo}, {hi} }}, \\\n" for _, lo, hi, _, _ in BLOCKS)
+def header(levels, built):
+    rows = "".join(f"  {{ {lo}, {hi} }}, \\\n" for _, lo, hi, _, _ in built.blocks)
     widths = "".join(f"  {w}, \\\n" for w in TRANSPOSES)
     best_first = ", ".join(f"&ldg_kernels_{level}" for level in reversed(levels))
     ops_first = ", ".join(f"&ldg_ops_{level}" for level in reversed(op_levels(levels)))
@@ -46,8 +65,8 @@ def header(levels):
     return (f"#define LDG_LEVELS {best_first}\n"
             f"#define LDG_OP_LEVELS {ops_first}\n"
             f"#define LDG_OP_ROWS {len(names)}\n#define LDG_OP_TABLE \\\n{op_table(names)}\n"
-            f"#define LDG_BLOCK_ROWS {len(BLOCKS)}\n#define LDG_BLOCK_ROW_TABLE \\\n{rows}\n"
-            f"#define LDG_FIELD_WORDS {FIELD_MOST}\n#define LDG_FIELD_ORDERED {FIELD_ORDERED}\n"
+            f"#define LDG_BLOCK_ROWS {len(built.blocks)}\n#define LDG_BLOCK_ROW_TABLE \\\n{rows}\n"
+            f"#define LDG_FIELD_WORDS {FIELD_MOST}\n#define LDG_FIELD_ORDERED {built.ordered}\n"
             f"#define LDG_TRANSPOSE_ROWS {len(TRANSPOSES)}\n#define LDG_TRANSPOSE_WIDTHS \\\n{widths}\n")
 
 
@@ -58,9 +77,9 @@ def row(body, isa, **params):
     return f"{defs}{level}#include \"{HERE / body}\"\n"
 
 
-def source(isa, blocks=BLOCKS):
+def source(isa, built):
     out = f'#include "{"window" if isa in WINDOWS else "kernels"}.h"\n' + row("dense.inc", isa)
-    for name, lo, hi, head, tail in blocks:
+    for name, lo, hi, head, tail in built.blocks:
         lanes = {"LANE": LANES[lo], "LANES": f"LDG_LANES_{lo}"} if lo in LANES else {}
         out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail, WIDE=int(lo > WIDE), NARROW=int(lo in LANES), JOINED=int(hi in JOINS.get(isa, [])), **lanes)
     for w in TRANSPOSES:
@@ -77,7 +96,7 @@ def source(isa, blocks=BLOCKS):
     long_kind = {"LDG_HEAD_LOOP": "LOOP_", "LDG_HEAD_AS_IS": "AS_IS_"}
     kind = lambda lo, head: long_kind.get(head, "LONG_") if isinstance(head, str) else "LINES_" if lo > PACED else "WIDE_" if lo > WIDE else ""
     laned = lambda lo, hi: "LANED_" if lo in LANES or hi in JOINS.get(isa, []) else ""
-    out += "".join(f"    LDG_{laned(lo, hi)}{kind(lo, head)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, hi, head, _ in blocks) + "  },\n  {\n"
+    out += "".join(f"    LDG_{laned(lo, hi)}{kind(lo, head)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, hi, head, _ in built.blocks) + "  },\n  {\n"
     out += "".join(f"    {{ ldg_k_t{w}_free_{isa}, ldg_k_t{w}_{isa}, ldg_k_t{w}_other_{isa} }},\n" for w in TRANSPOSES) + "  },\n"
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     by_16 = ", ".join(f"ldg_k_{params['NAME']}_by_16_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
@@ -89,34 +108,28 @@ def source(isa, blocks=BLOCKS):
     return out + f"  {{ {varlists} }},\n  {{ {shuffles} }}, {{ {by_16} }}, {pieces}, {{ {once} }},\n  {window}, LDG_SHORT, LDG_REGISTER\n}};\n"
 
 
-def few_rows(isa):
-    """Rows that between them have all that block.inc and kernels.h tell apart: in lanes, in pairs, joined, by steps, of more than a register, of lines, of 256 bytes, long."""
-    some = ("w1", "w8", "w12", "w25", "w48", "w57", "w96", "w256")
-    return source(isa, [one for one in BLOCKS if one[0] in some or isinstance(one[2], str)])
-
-
-def op_bodies(isa):
+def op_bodies(isa, built):
     out = ""
     for name, op, carrier, expr in op_kernels():
         kind, size, how = CARRIERS[carrier]
-        at_once = 1 if op in OP_SINGLY or (op, carrier) in OP_SINGLY else f"LDG_OP_WIDTH_{how}({size})"
+        at_once = f"LDG_OP_WIDTH_{how}({size})" if built.at_once(op, carrier) else 1
         out += row("op.inc", isa, NAME=name, TYPE=kind, SIZE=f"((int64_t)({size}))", HOW=how, AT_ONCE=at_once, **{"EXPR(a, b)": f"({expr})"})
     return out
 
 
-def op_row_source(isa):
-    return '#include "op_carriers.h"\n#define K_ROWS\n' + op_bodies(isa)
+def op_row_source(isa, built):
+    return '#include "op_carriers.h"\n#define K_ROWS\n' + op_bodies(isa, built)
 
 
-def op_source(isa):
+def op_source(isa, built):
     """The dense kernels of a level, and the table, which has those of rows, too."""
     rows = "".join(f"    LDG_OP_KERNELS({name}, {isa}),\n" for name, *_ in op_kernels())
-    return '#include "op_carriers.h"\n' + op_bodies(isa) + f"const ldg_ops ldg_ops_{isa} = {{ \"{isa}\", {{\n{rows}  }} }};\n"
+    return '#include "op_carriers.h"\n' + op_bodies(isa, built) + f"const ldg_ops ldg_ops_{isa} = {{ \"{isa}\", {{\n{rows}  }} }};\n"
 
 
-def field_source():
+def field_source(built):
     """A kernel for each choice of words, and their table."""
-    orders = lambda n: itertools.product(FIELD_WORDS, repeat=n) if n <= FIELD_ORDERED else itertools.combinations_with_replacement(FIELD_WORDS, n)
+    orders = lambda n: itertools.product(FIELD_WORDS, repeat=n) if n <= built.ordered else itertools.combinations_with_replacement(FIELD_WORDS, n)
     choices = sorted(c for n in range(1, FIELD_MOST + 1) for c in orders(n))
     out, table = '#include "kernels.h"\n#include "fields.h"\n', ""
     for words in choices:
@@ -147,7 +160,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--header", action="store_true")
     p.add_argument("--isa", choices=ISAS)
-    p.add_argument("--few-rows", action="store_true", help="one row of blocks of each kind, to be compiled only")
+    p.add_argument("--few", action="store_true", help="fewer rows of every kind, for tests of what they have in common")
     p.add_argument("--ops", action="store_true", help="the reductions instead of the movers")
     p.add_argument("--op-rows", action="store_true", help="those of rows of a few elements")
     p.add_argument("--fields", action="store_true", help="those of items of a few fields")
@@ -165,15 +178,16 @@ def main():
         return print(*(f"--offload-arch={arch}" for arch in HIP_ARCHES))
     if not a.out:
         p.error("--out is needed")
+    built = FEW if a.few else ALL
     if a.device_ops:
         return pathlib.Path(a.out).write_text(STAMP.format(args="--device-ops") + device_ops())
     if a.fields:
-        return pathlib.Path(a.out).write_text(STAMP.format(args="--fields") + field_source())
+        return pathlib.Path(a.out).write_text(STAMP.format(args="--fields" + " --few" * a.few) + field_source(built))
     if a.header == bool(a.isa):
         p.error("say either --header or --isa")
-    text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] + ["--ops"] * a.ops + ["--op-rows"] * a.op_rows + ["--few-rows"] * a.few_rows))
-    make = op_source if a.ops else op_row_source if a.op_rows else few_rows if a.few_rows else source
-    pathlib.Path(a.out).write_text(text + (header(a.levels) if a.header else make(a.isa)))
+    text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] + ["--ops"] * a.ops + ["--op-rows"] * a.op_rows) + " --few" * a.few)
+    make = op_source if a.ops else op_row_source if a.op_rows else source
+    pathlib.Path(a.out).write_text(text + (header(a.levels, built) if a.header else make(a.isa, built)))
 
 
 if __name__ == "__main__":

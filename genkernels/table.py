@@ -77,6 +77,10 @@ LANES = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}
 JOINED = [12, 16] + [hi for _, _, hi, _, _ in BLOCKS if not isinstance(hi, str) and hi > 16 and hi % 8 == 0 and hi % 32]
 JOINS = {"v2": [12], "v3": JOINED, "v4": JOINED}
 
+# Rows that between them have all that block.inc and kernels.h tell apart (in lanes, in pairs, joined, by steps, of more than a register, of lines, of 256 bytes), for builds of few (meson_options.txt);
+# each moves what those left out before it would: a head and a tail fit into all of their lengths, which WIDE and PACED do not part.
+FEW_BLOCKS = ["w1", "w2", "w3", "w4", "w5", "w8", "w12", "w13", "w16", "w25", "w32", "w40", "w48", "w57", "w64", "w88", "w96", "w121", "w160", "w192", "w224", "w255", "w256"]
+
 # Element widths that have a transpose kernel; the tile of each is one cache line of elements on the source side.
 TRANSPOSES = [1, 2, 4, 8, 12, 16, 24, 32]
 
@@ -98,6 +102,7 @@ WINDOWS = {"v2": 16, "v3": 32, "v4": 32, "neon": 32}
 
 # Words of fields, in bytes; how many of an item have a kernel, at no level in particular; and up to how many have one in any order, of more the longest come first.
 FIELD_WORDS, FIELD_MOST, FIELD_ORDERED = [16, 8, 4, 2, 1], 6, 4
+FEW_ORDERED = 3
 
 # The build compiles one file per level (flags in meson.build), src/base_cpu.c picks one.
 ISAS = ["base", "v2", "v3", "v4", "neon"]
@@ -146,6 +151,9 @@ OPS = [
 
 # Those whose short rows go one by one: what no register does at once, and what is rare, would be long code, which sanitizers take minutes for.
 OP_SINGLY = ["LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", *(("PROD", c) for c in ("cf", "cd", "u8", "u16", "u32", "u64"))]
+
+# Those of builds of few that go several at once.
+FEW_OPS = [("SUM", "f"), ("SUM", "d"), ("SUM", "cd"), ("MIN", "i8"), ("MIN", "i32"), ("MAX", "u16")]
 
 # Reductions are made for fewer levels: more registers than v3 has do not make up for the code. Where none of these is built, for
 # all that are.

@@ -18,7 +18,7 @@ START_TEST(lines_asked_for) {
   rng r = rng_of(47);
   ldg_model m = ldg_model_builtin();
   int ahead = 0;
-  for (int i = 0; i < 72; i++) {
+  for (int i = 0; i < share_of(72); i++) {
     const int64_t len = rng_in(&r, 0, 3) ? rng_in(&r, 1, 300) : rng_in(&r, 1, 3000), n = rng_in(&r, 30, len > 300 ? 60 : 300), gap = rng_in(&r, 0, 2) ? rng_in(&r, 32, 900) : rng_in(&r, 1, 31), step = ldg_max(len + gap, 64);
     m.number[LDG_MODEL_AHEAD] = i % 8 ? rng_in(&r, 1, 200) : 0;
     m.number[LDG_MODEL_WRITTEN] = i % 4 < 2 ? rng_in(&r, 1, 40) : 0, m.number[LDG_MODEL_TOUCHED] = i / 4 % 2;
@@ -39,7 +39,7 @@ START_TEST(lines_asked_for) {
     check_strategies(s, rng_in(&r, 1, 2), &r);
     sample_free(s);
   }
-  ck_assert_int_gt(ahead, 40);
+  ck_assert_int_gt(ahead, share_of(40));
   ldg_model_use(NULL);
 }
 END_TEST

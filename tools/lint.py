@@ -130,6 +130,8 @@ def check_text(path, text):
             problem(path, n, "a loose end in the text")
         if line != line.rstrip():
             problem(path, n, "blanks at the end of the line")
+        if path.endswith((".cu", ".h")) and "__CUDA_ARCH" in line:
+            problem(path, n, "code of several architectures is made of one PTX (CUDA_ARCHES in genkernels/table.py)")
     if path.endswith((".c", ".h", ".inc", ".py")) and text.count("\n") > MAX_FILE:
         problem(path, MAX_FILE, f"longer than {MAX_FILE} lines")
 
