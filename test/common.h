@@ -26,6 +26,12 @@
 #else
 #define TEST_ASAN 0
 #endif
+/* What judges is not judged itself. */
+#if TEST_ASAN
+#define UNJUDGED __attribute__((no_sanitize("address"), no_sanitize("undefined")))
+#else
+#define UNJUDGED
+#endif
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 #define TEST_TSAN 1
 #else

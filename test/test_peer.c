@@ -341,7 +341,7 @@ static void free_shapes(lading_type **t) {
 /* Every history of so many actions with two types. */
 START_TEST(all_short_histories) {
   ONE_THREAD_ONLY();
-  const int length = 5;
+  const int length = TEST_ASAN ? 4 : 5;
   lading_type *t[TYPES];
   int64_t histories = 1, accepted = 0, needs = 0;
   make_shapes(t);

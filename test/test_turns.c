@@ -40,7 +40,7 @@ static sample *some_sample(rng *r) {
 
 /* ---- the pieces ---- */
 
-enum { SAMPLES = TEST_TSAN ? 60 : 600, TURNS = 1024 };
+enum { SAMPLES = TEST_TSAN ? 60 : TEST_ASAN ? 300 : 600, TURNS = 1024 };
 
 static lading_work unpack_work(const sample *s, int64_t count, char *at, const char *packed, int64_t lo, int64_t hi) {
   return (lading_work){ .kind = LADING_WORK_UNPACK, .dst_type = s->type, .dst_count = count, .dst = at, .src = packed, .lo = lo, .hi = hi,
