@@ -178,7 +178,7 @@ START_TEST(big_layouts) {
   for (int i = 0; i < N; i++) x[i] = offsets_of(t[i], 1);
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++) {
-      if (TEST_ASAN && (i + j) % 2) continue; /* it takes a while there */
+      if (TEST_ASAN && i != j && (i < j) == ((i + j) % 2)) continue; /* it takes a while there */
       char spell[40];
       snprintf(spell, sizeof spell, "layouts %d and %d", i, j);
       both_ways(&r, &(end){ t[i], 1, x[i] }, &(end){ t[j], 1, x[j] }, &g, i == j ? 3 : 1, spell);
