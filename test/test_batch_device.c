@@ -446,6 +446,29 @@ START_TEST(recorded) {
 }
 END_TEST
 
+/* A launch by a page fails while the stream is recorded: nobody waits for that, which would break the recording. */
+START_TEST(recorded_launch_fails) {
+  lading_queue *q;
+  void *s, *graph;
+  many *m = recorder_open(&s, &q);
+  lading_batch *b = batch_of(q, &(lading_batch_attr){ .slots = 64, .policy = LADING_BATCH_MANUAL });
+  lading_request r[MANY];
+  for (int i = 0; i < MANY; i++) added(b, &m->work[i]); /* tables, as above */
+  OK(lading_batch_flush(b));
+  OK(lading_queue_sync(q));
+  OK(d->begin_capture(s, 0));
+  const int64_t before = counted(syncs);
+  for (int i = 0; i < MANY; i++) r[i] = added(b, &m->work[i]);
+  if (d->fake) OK(tell_of("fail", launches, " 1 701"));
+  OK(lading_batch_flush(b));
+  for (int i = 0; i < MANY; i++) ck_assert_int_eq(lading_batch_wait(b, r[i]), d->fake ? LADING_ERR_DEVICE : LADING_OK);
+  if (d->fake) ck_assert_int_eq(counted(syncs) - before, 0);
+  OK(d->end_capture(s, &graph));
+  OK(d->graph_free(graph));
+  recorder_close(b, q, s, m);
+}
+END_TEST
+
 /* What waits when a recording begins is not started into it by a look, however old it is: it would not run. */
 START_TEST(waits_for_the_recording) {
   lading_queue *q;
@@ -548,4 +571,4 @@ START_TEST(tiles_of_all_words) {
 END_TEST
 
 BATCH_DEVICE_MAIN("batch_device", bytes_on_the_device, one_launch, transposes, late_words, many_small_launches, ids_beyond_32_bits, launch_fails, device_is_lost,
-                  kernel_fails, queries_fail, no_memory_there, small_ones_run_here, recorded, waits_for_the_recording, types_freed_in_flight, tiles_of_all_words)
+                  kernel_fails, queries_fail, no_memory_there, small_ones_run_here, recorded, recorded_launch_fails, waits_for_the_recording, types_freed_in_flight, tiles_of_all_words)

@@ -98,22 +98,15 @@ static int by_any(ldg_lane *l, const fused *f) {
   return ldg_graphs_run(f->fuser->graphs, l->stream, f->what, by_page, (void *)(uintptr_t)f);
 }
 
-/* For the page, which may be on its way, and is written again. */
-static void wait_for(const ldg_lane *l) {
-  const ldg_driver *d = l->site->driver;
-  const int mode = ldg_driver_relax(d);
-  d->stream_sync(l->stream);
-  ldg_driver_restore(d, mode);
-}
-
 int ldg_device_fuse(ldg_lane *l, const ldg_fuser *f, const ldg_fused_launch *what) {
   const fused job = { l->site, f, what };
   int e = ldg_site_enter(l->site);
   if (e) return ldg_device_error(e);
   e = by_any(l, &job);
-  if (e && what->cargos > LDG_FEW_CARGOS && !what->recorded && !ldg_lane_recorded(l)) wait_for(l);
+  const bool waits = e && what->cargos > LDG_FEW_CARGOS && !ldg_lane_recorded(l);
   atomic_store(&l->since, 0); /* the tables of this page have their launch: they may go when it is done */
   ldg_site_leave(l->site);
+  if (waits) ldg_device_sync(l); /* for the page, which may be on its way and is written again */
   return ldg_device_error(e);
 }
 
