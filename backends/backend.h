@@ -54,13 +54,14 @@ static inline double ldg_strategy_cost(const ldg_strategy *s, const ldg_nest *ne
 
 /* n rows of m elements, `src` and `dst` bytes apart, and that `planes` times, `src_out` and `dst_out` bytes apart. */
 typedef struct ldg_op_planes { int64_t n, m, src, dst, planes, src_out, dst_out; } ldg_op_planes;
-enum { LDG_OP_CALLED = 128 }; /* bytes of rows from which on a call of `dense` for each takes less time than one of the others for all */
+enum { LDG_OP_CALLED = 128, LDG_OP_CALLED_WIDE = 2048 }; /* ldg_op.called of elements that go one by one, or a few bytes at once; of registers of them at once */
 /* Destination elements become op(source, destination), one after the other, in stream order, so that destinations may coincide;
  * source and destination never overlap. No element needs to be aligned. */
 typedef struct ldg_op {
   int64_t size;                                     /* packed bytes of an element */
+  int64_t called;                                   /* bytes of rows from which on a call of `dense` for each takes no longer than one of those below for all */
   int (*dense)(const char *src, char *dst, int64_t n); /* as ldg_run: all say LADING_OK */
-  /* n rows, ss and ds bytes apart, of m elements each, few of them: a call of dense a row would take longer */
+  /* n rows, ss and ds bytes apart, of m elements each */
   int (*strided)(const char *src, char *dst, int64_t n, int64_t m, int64_t ss, int64_t ds);
   int (*planes)(const char *src, char *dst, const ldg_op_planes *p);
   /* the same where row i is at at[i] on one side (of the destination: to_list), at i * stride on the other */

@@ -137,15 +137,19 @@ LDG_INLINE int move_loop(const lading_type *t, int dir, const void *mem, const v
 static __attribute__((noinline)) int pack_loop(const lading_type *t, const void *mem, const void *packed, int64_t hi, lading_op op) { return move_loop(t, LDG_PACK, mem, packed, hi, op); }
 static __attribute__((noinline)) int unpack_loop(const lading_type *t, const void *mem, const void *packed, int64_t hi, lading_op op) { return move_loop(t, LDG_UNPACK, mem, packed, hi, op); }
 
-/* One item of one run, or of one loop, of one kind of element: whoever returns this goes there, and does not come back. */
+/* One item of one kind of element, of one run or loop, or so short that no kernel is for it: whoever returns this goes there, and does not come back. */
 LDG_INLINE int move(const lading_type *t, int64_t count, int dir, const void *mem, const void *packed, int64_t lo, int64_t hi, lading_op op) {
   const ldg_plan *p = t ? ldg_api_plan_made(t) : NULL;
   if (!p || !packed || count != 1 || !ldg_plan_is_one(p, lo, hi) || !valid_op(op) || !t->sig.node || t->sig.node->kind < 0) goto more;
-  const ldg_op *k = ldg_plan_op(op, (lading_elem)t->sig.node->kind);
+  const ldg_op *k = ldg_plan_op_made(op, (lading_elem)t->sig.node->kind);
   const ldg_nest *n = &p->one.job[dir].nest;
-  if (!k || atomic_load_explicit(&p->op_way[LDG_OP_ONE][dir][t->sig.node->kind], memory_order_relaxed) != LDG_OP_BLOCKS || n->nd != 1 || n->psum || !n->block) goto more;
+  if (!k || atomic_load_explicit(&p->op_way[LDG_OP_ONE][dir][t->sig.node->kind], memory_order_relaxed) != LDG_OP_BLOCKS || !n->block) goto more;
   const char *const at = ldg_at(mem, p->at), *const src = dir == LDG_PACK ? at : packed;
   char *const dst = (char *)(uintptr_t)(dir == LDG_PACK ? packed : at);
+  if (n->nd != 1 || n->psum) {
+    if (hi >= LDG_PAIR_LEAST) goto more;
+    return ldg_exec_nest_op(k, n, src, dst, 0, p->one.n);
+  }
   if (n->dim->src == n->block && n->dim->dst == n->block) return k->dense(src, dst, ldg_op_elements(k, hi));
   if (hi >= LDG_PAIR_LEAST) return dir == LDG_PACK ? pack_loop(t, mem, packed, hi, op) : unpack_loop(t, mem, packed, hi, op);
   return loop(k, n, p->one.n, dir, src, dst);

@@ -5,7 +5,7 @@
 
 /* ---- nests ---- */
 
-static inline bool are_few(const ldg_op *op, int64_t block) { return block == op->size || block < LDG_OP_CALLED; }
+static inline bool are_few(const ldg_op *op, int64_t block) { return block == op->size || block < op->called; }
 
 /* The innermost dim: blocks of elements; where it is dense on both sides, one block. */
 static inline void row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds) {
@@ -14,24 +14,29 @@ static inline void row(const ldg_op *op, const char *src, char *dst, int64_t n, 
   else for (const int64_t m = ldg_op_elements(op, block); n > 0; n--, src = ldg_at(src, ss), dst = ldg_at(dst, ds)) op->dense(src, dst, m);
 }
 
-/* The two innermost dims, of rows that are few elements, or the innermost one. */
-static void strided(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t n) {
+/* n rounds of the last dim, each with all that is in it by turns: the two innermost dims, of rows that are few elements, or the innermost one. */
+static __attribute__((noinline)) void deep(const ldg_op *op, const ldg_nest *nest, const ldg_op_planes *few, const char *s, char *d, int64_t n) {
   const ldg_dim *x = nest->dim;
-  const int last = nest->nd - 1;
-  const bool few = are_few(op, nest->block) && !(x->src == nest->block && x->dst == nest->block);
+  const int last = nest->nd - 1, inner = few ? 2 : 1;
   int64_t at[LDG_DIMS] = { 0 };
-  if (last == 0) { row(op, s, d, n, nest->block, x->src, x->dst); return; }
-  const ldg_op_planes p = { x->n, ldg_op_elements(op, nest->block), x->src, x->dst, last == 1 ? n : x[1].n, x[1].src, x[1].dst };
-  if (few && last == 1) { op->planes(s, d, &p); return; }
   while (at[last] < n) {
-    if (few) op->planes(s, d, &p);
+    if (few) op->planes(s, d, few);
     else row(op, s, d, x->n, nest->block, x->src, x->dst);
-    for (int k = 1 + few; k <= last; k++) {
+    for (int k = inner; k <= last; k++) {
       s = ldg_at(s, x[k].src), d = ldg_at(d, x[k].dst);
       if (++at[k] < x[k].n || k == last) break;
       s = ldg_at(s, -x[k].n * x[k].src), d = ldg_at(d, -x[k].n * x[k].dst), at[k] = 0;
     }
   }
+}
+
+static void strided(const ldg_op *op, const ldg_nest *nest, const char *s, char *d, int64_t n) {
+  const ldg_dim *x = nest->dim;
+  if (nest->nd == 1) { row(op, s, d, n, nest->block, x->src, x->dst); return; }
+  if (!are_few(op, nest->block) || (x->src == nest->block && x->dst == nest->block)) { deep(op, nest, NULL, s, d, n); return; }
+  const ldg_op_planes p = { x->n, ldg_op_elements(op, nest->block), x->src, x->dst, nest->nd == 2 ? n : x[1].n, x[1].src, x[1].dst };
+  if (nest->nd == 2) op->planes(s, d, &p);
+  else deep(op, nest, &p, s, d, n);
 }
 
 /* Blocks of one length, or of lengths of their own. */
@@ -75,10 +80,11 @@ static void looped(const ldg_op *op, const ldg_nest *nest, int k, const char *s,
   }
 }
 
-void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n) {
+int ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n) {
   if (!nest->at) strided(op, nest, src, dst, n);
   else if (nest->nd == 1) listed(op, nest, src, dst, i0, n);
   else looped(op, nest, nest->nd - 1, src, dst, n);
+  return LADING_OK;
 }
 
 void ldg_exec_op_row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds) { row(op, src, dst, n, block, ss, ds); }

@@ -38,8 +38,8 @@ typedef struct ldg_lists { const char *src; char *dst; const int32_t *from, *to;
  * its own, and nothing was done; with a length from memory it takes longer than to pack and unpack. */
 bool ldg_exec_split(const ldg_lists *l, int64_t src_block, int64_t dst_block, int64_t n);
 
-/* Iterations [i0, i0 + n) of a nest, as ldg_run does it. */
-void ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n);
+/* Iterations [i0, i0 + n) of a nest, as ldg_run does it; LADING_OK. */
+int ldg_exec_nest_op(const ldg_op *op, const ldg_nest *nest, const char *src, char *dst, int64_t i0, int64_t n);
 
 /* n rows of a block of elements, ss and ds bytes apart. */
 void ldg_exec_op_row(const ldg_op *op, const char *src, char *dst, int64_t n, int64_t block, int64_t ss, int64_t ds);

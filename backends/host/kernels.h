@@ -418,7 +418,7 @@ static __attribute__((noinline, unused)) int ldg_planes(const ldg_job *j, ldg_ru
 
 /* Reductions, which are made for some levels. */
 typedef struct ldg_ops { const char *isa; ldg_op row[LDG_OP_ROWS]; } ldg_ops;
-#define LDG_OP_KERNELS(name, isa) { ldg_k_##name##_size_##isa, ldg_k_##name##_dense_##isa, ldg_k_##name##_strided_##isa, ldg_k_##name##_planes_##isa, ldg_k_##name##_listed_##isa, ldg_k_##name##_ragged_##isa }
+#define LDG_OP_KERNELS(name, isa) { ldg_k_##name##_size_##isa, ldg_k_##name##_called_##isa, ldg_k_##name##_dense_##isa, ldg_k_##name##_strided_##isa, ldg_k_##name##_planes_##isa, ldg_k_##name##_listed_##isa, ldg_k_##name##_ragged_##isa }
 
 extern const ldg_ops ldg_ops_base, ldg_ops_v2, ldg_ops_v3, ldg_ops_v4, ldg_ops_neon;
 /* Of the best level that was built and that this machine has the instructions for. */
