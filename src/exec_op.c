@@ -15,12 +15,12 @@ static inline void row(const ldg_op *op, const char *src, char *dst, int64_t n, 
 }
 
 /* n rounds of the last dim, each with all that is in it by turns: the two innermost dims, of rows that are few elements, or the innermost one. */
-static __attribute__((noinline)) void deep(const ldg_op *op, const ldg_nest *nest, const ldg_op_planes *few, const char *s, char *d, int64_t n) {
+static __attribute__((noinline)) void deep(const ldg_op *op, const ldg_nest *nest, const ldg_op_planes *planes, const char *s, char *d, int64_t n) {
   const ldg_dim *x = nest->dim;
-  const int last = nest->nd - 1, inner = few ? 2 : 1;
+  const int last = nest->nd - 1, inner = planes ? 2 : 1;
   int64_t at[LDG_DIMS] = { 0 };
   while (at[last] < n) {
-    if (few) op->planes(s, d, few);
+    if (planes) op->planes(s, d, planes);
     else row(op, s, d, x->n, nest->block, x->src, x->dst);
     for (int k = inner; k <= last; k++) {
       s = ldg_at(s, x[k].src), d = ldg_at(d, x[k].dst);

@@ -98,7 +98,7 @@ double ldg_plan_cost(const ldg_plan *p, int64_t count, int dir, int64_t bytes);
 typedef const ldg_op *ldg_op_table[LADING_OP_MAX][LADING_ELEM_MAX];
 extern const ldg_op_table *_Atomic ldg_plan_ops;
 const ldg_op_table *ldg_plan_ops_first(void);
-static inline const ldg_op *ldg_plan_op_made(lading_op op, lading_elem e) { /* NULL before the first call of the other one, too */
+static inline const ldg_op *ldg_plan_op_made(lading_op op, lading_elem e) { /* NULL before the first call of ldg_plan_op, too */
   const ldg_op_table *t = atomic_load_explicit(&ldg_plan_ops, memory_order_acquire);
   return t ? (*t)[op][e] : NULL;
 }

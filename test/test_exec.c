@@ -87,7 +87,8 @@ enum { SPACE = 1 << 17, ENTRIES = 70 };
 static int32_t numbers[SPACE], sums[SPACE], expected[SPACE];
 
 /* One iteration, or entry, after the other; everything in elements. */
-static void add_nest(const ldg_nest *n, int k, int64_t src, int64_t dst, int64_t i0, int64_t count) {
+static int32_t of_two(int op, int32_t a, int32_t b) { return op == LADING_SUM ? (int32_t)((uint32_t)a + (uint32_t)b) : a ^ b; }
+static void add_nest(const ldg_nest *n, int op, int k, int64_t src, int64_t dst, int64_t i0, int64_t count) {
   for (int64_t i = i0; i < i0 + count; i++) {
     const int64_t step = i - (n->at && k == 0 ? 0 : i0);
     int64_t s = src + step * n->dim[k].src, d = dst + step * n->dim[k].dst, len = n->block;
@@ -96,15 +97,16 @@ static void add_nest(const ldg_nest *n, int k, int64_t src, int64_t dst, int64_t
       s = src + (n->list == LDG_LIST_SRC ? n->at[i] : line), d = dst + (n->list == LDG_LIST_SRC ? line : n->at[i]);
       len = n->psum ? n->psum[i + 1] - n->psum[i] : n->block;
     }
-    if (k) add_nest(n, k - 1, s, d, 0, n->dim[k - 1].n);
-    else for (int64_t b = 0; b < len; b += 4) expected[(d + b) / 4] = (int32_t)((uint32_t)expected[(d + b) / 4] + (uint32_t)numbers[(s + b) / 4]);
+    if (k) add_nest(n, op, k - 1, s, d, 0, n->dim[k - 1].n);
+    else for (int64_t b = 0; b < len; b += 4) expected[(d + b) / 4] = of_two(op, numbers[(s + b) / 4], expected[(d + b) / 4]);
   }
 }
 
-static void check_nest(const ldg_nest *n, int64_t src, int64_t dst, int64_t i0, int64_t count, rng *r) {
+/* A sum has rows of up to 2 KiB by one call, BXOR, which goes one by one, of up to 128 bytes. */
+static void check_nest(const ldg_nest *n, int op, int64_t src, int64_t dst, int64_t i0, int64_t count, rng *r) {
   for (int i = 0; i < SPACE; i++) numbers[i] = (int32_t)rng_next(r), sums[i] = expected[i] = (int32_t)rng_next(r);
-  add_nest(n, n->nd - 1, src, dst, i0, count);
-  ldg_exec_nest_op(ldg_plan_op(LADING_SUM, LADING_INT32), n, (const char *)numbers + src, (char *)sums + dst, i0, count);
+  add_nest(n, op, n->nd - 1, src, dst, i0, count);
+  ldg_exec_nest_op(ldg_plan_op((lading_op)op, LADING_INT32), n, (const char *)numbers + src, (char *)sums + dst, i0, count);
   ck_assert_msg(memcmp(sums, expected, sizeof sums) == 0, "%d loops, %" PRId64 " entries of %" PRId64 " bytes, %" PRId64 " of %" PRId64 " iterations from %" PRId64, n->nd, n->dim[0].n,
                 n->psum ? -1 : n->block, count, n->dim[n->nd - 1].n, i0);
 }
@@ -125,10 +127,29 @@ START_TEST(loops_around_lists) {
     ldg_nest nest = { .block = ragged ? 1 : block, .nd = 2, .dim = { { n, to_list && !ragged ? block : 0, to_list || ragged ? 0 : block }, loop }, .at = at, .psum = ragged ? sum : NULL, .span = span,
                       .list = to_list ? LDG_LIST_DST : LDG_LIST_SRC };
     if (loops == 2) nest.dim[nest.nd++] = to_list ? (ldg_dim){ outer, turns * size, turns * far } : (ldg_dim){ outer, turns * far, turns * size };
-    check_nest(&nest, to_list ? 0 : shift, to_list ? shift : 0, 0, nest.dim[nest.nd - 1].n, &r);
+    const int op = rng_in(&r, 0, 1) ? LADING_SUM : LADING_BXOR;
+    check_nest(&nest, op, to_list ? 0 : shift, to_list ? shift : 0, 0, nest.dim[nest.nd - 1].n, &r);
     nest.nd = 1;
     const int64_t i0 = rng_in(&r, 0, n - 1);
-    check_nest(&nest, 0, 0, i0, rng_in(&r, 1, n - i0), &r);
+    check_nest(&nest, op, 0, 0, i0, rng_in(&r, 1, n - i0), &r);
+  }
+}
+END_TEST
+
+/* Loops of rows of few elements and of many, dense on a side or apart, and some whose destinations coincide. */
+START_TEST(loops_of_rows) {
+  static const int64_t lengths[] = { 1, 2, 3, 5, 6, 31, 32, 33, 70, 255, 511, 512, 513 };
+  rng r = rng_of(505);
+  for (int i = 0; i < share_of(300); i++) {
+    ldg_nest nest = { .block = 4 * lengths[rng_in(&r, 0, COUNT_OF(lengths) - 1)], .nd = (int)rng_in(&r, 1, 4) };
+    int64_t src = nest.block, dst = nest.block;
+    for (int k = 0; k < nest.nd; k++) {
+      const int64_t n = rng_in(&r, 1, k ? 3 : 5);
+      src += 4 * rng_in(&r, 0, 2), dst += 4 * rng_in(&r, 0, 2);
+      nest.dim[k] = (ldg_dim){ n, src, rng_in(&r, 0, 7) ? dst : 0 };
+      src *= n, dst *= n;
+    }
+    check_nest(&nest, i % 2 ? LADING_SUM : LADING_BXOR, 0, 0, 0, rng_in(&r, 1, nest.dim[nest.nd - 1].n), &r);
   }
 }
 END_TEST
@@ -194,4 +215,4 @@ START_TEST(lists_that_reach_far) {
 }
 END_TEST
 
-int main(int argc, char **argv) { return CHECK_MAIN("exec", argc, argv, rows_of_every_width, split_into_every_width, loops_around_lists, lists_that_reach_far); }
+int main(int argc, char **argv) { return CHECK_MAIN("exec", argc, argv, rows_of_every_width, split_into_every_width, loops_around_lists, loops_of_rows, lists_that_reach_far); }

@@ -49,11 +49,11 @@ static void check_pack(side *s, buffer *packed, int op, int64_t i, int64_t j) {
   buffer_free(&mem);
 }
 
-/* Whole, and some ranges; [lo, hi) inside of an element is refused. */
+/* Whole, twice, since the first call chooses the way, and some ranges; [lo, hi) inside of an element is refused. */
 static void check_op(side *s, int op, int ranges, rng *r) {
   buffer packed = packed_values(s, r);
   for (int t = 0; t <= ranges; t++, buffer_free(&packed), packed = packed_values(s, r)) {
-    const int64_t i = t ? rng_in(r, 0, s->n) : 0, j = t ? rng_in(r, i, s->n) : s->n;
+    const int64_t i = t > 1 ? rng_in(r, 0, s->n) : 0, j = t > 1 ? rng_in(r, i, s->n) : s->n;
     side_fill(s, r);
     check_pack(s, &packed, op, i, j);
     check_unpack(s, &packed, op, i, j, t % 3 + 1);
@@ -393,7 +393,7 @@ START_TEST(coinciding_destinations) {
   for (int64_t stride = -5; stride <= 5; stride++)
     for (int64_t n = 1; n < 40; n += 6) {
       sample *u = s_hvector(3, 1, stride * 2, s_hvector(n, 2, stride, s_elem(LADING_UINT32)));
-      side s = side_of(u, 2, &r);
+      side s = side_of(u, stride & 1 ? 1 : 2, &r);
       check_op(&s, LADING_SUM, 4, &r);
       check_op(&s, LADING_BXOR, 4, &r);
       side_free(&s);

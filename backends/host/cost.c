@@ -214,13 +214,13 @@ double ldg_cost_varlist(const ldg_nest *n) {
 
 /* ---- reductions ---- */
 
-/* As rows of m elements are reduced, sums of doubles and floats, of which alone this was measured: four at a time, also single ones that go to a dense row, of 4 bytes twice as many; three as two and one; from `called` bytes
+/* As rows of m elements are reduced, sums of doubles and floats, of which alone this was measured: four at a time, also single ones that go to a dense row, of 4 bytes twice as many; three as two and one; from so many bytes as are `called` of sums
  * on by a call for each row, shorter ones in two loops by one (16 rows of 256 bytes 72 ns, of 512 120, of 1 KiB 265; Zen 3). Other elements and ops take longer by blocks and through tiles. */
 enum { AT_ONCE = 4, FLOAT = 4 };
-static double called(double size) { return size < FLOAT ? LDG_OP_CALLED : LDG_OP_CALLED_WIDE; }
+static double called_of_sums(double size) { return size < FLOAT ? LDG_OP_CALLED : LDG_OP_CALLED_WIDE; }
 static double reduced(double block, double size, bool dense) {
   const double m = block / size, four = ldg_model_ns(LDG_MODEL_REDUCED);
-  if (block >= called(size) && m > 1) return ldg_model_ns(LDG_MODEL_CALL) + 1.6 * ldg_model_copy(block < 0x1p62 ? (int64_t)block : (int64_t)1 << 62);
+  if (block >= called_of_sums(size) && m > 1) return ldg_model_ns(LDG_MODEL_CALL) + 1.6 * ldg_model_copy(block < 0x1p62 ? (int64_t)block : (int64_t)1 << 62);
   if (m <= 1 && dense) return four * 0.43;
   if (m < AT_ONCE) return four * (m < 3 ? 0.65 : 1.6);
   return four * (double)(int64_t)((m + AT_ONCE - 1) / AT_ONCE) * (size == FLOAT && m > 2 * AT_ONCE ? 0.5 : 1);
@@ -244,6 +244,6 @@ double ldg_cost_reduce(const ldg_nest *n, int64_t size) {
   const bool is_run = !n->at && n->dim[0].src == n->block && n->dim[0].dst == n->block;
   const bool dense = !n->psum && n->dim[0].n >= (size == FLOAT ? 2 * AT_ONCE : AT_ONCE) && n->dim[0].dst == n->block && !(n->at && n->list == LDG_LIST_DST);
   const double row = is_run ? reduced(block * many, (double)size, dense) : many * reduced(block, (double)size, dense);
-  const double calls = n->at || is_run || (block >= called((double)size) && block > (double)size) ? rows : n->nd > 2 ? rows / (double)n->dim[1].n : 1; /* two dims of rows of few elements by one */
+  const double calls = n->at || is_run || (block >= called_of_sums((double)size) && block > (double)size) ? rows : n->nd > 2 ? rows / (double)n->dim[1].n : 1; /* two dims of rows of few elements by one */
   return most(fetched(n, rows), calls * ldg_model_ns(LDG_MODEL_CALL) + rows * (ldg_model_ns(LDG_MODEL_ROW) + row));
 }
