@@ -268,10 +268,7 @@ test_all() {
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
     export ASAN_OPTIONS="handle_sigill=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}" # in kernels what is undefined ends in a trap
     build_and_test "address and undefined sanitizer" build-asan "$instrumented $watched -Dchecks=full -Db_sanitize=address,undefined -Db_lundef=false" \
-      "--suite unit --suite examples --suite bench --no-suite scripts -t 4"
-    if [ -n "$watched" ] && [ "$failed" = "$before" ]; then # these were base's kernels
-      tests build-asan -t 4 'move v4' 'runs v4' 'window v4' 'columns v4+vbmi' 'fields v4+vbmi' 'late v4+vbmi' 'move v4+vbmi' 'runs v4+vbmi' 'transpose v4+vbmi' 'window v4+vbmi'
-    fi
+      "--suite unit --suite watched --suite examples --suite bench --no-suite scripts -t 4"
     build_and_test "thread sanitizer" build-tsan "$instrumented $levels -Dbench=false -Dexamples=false -Db_sanitize=thread -Db_lundef=false" \
       "--suite threads -t 4"
     if [ "$(uname -m)" = "$cpu" ]; then :; elif need emulated; then test_emulated; else

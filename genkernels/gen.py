@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--ops | --op-rows] --out F.c`,
+"""Turns the kernel table into C: `gen.py --header --levels base,v2 --out F.h`, `gen.py --isa v3 [--levels base,v3 | --ops | --op-rows] --out F.c`,
 `gen.py --fields --out F.c`, `gen.py --device-ops --out F.h`; with --few of fewer rows, which all files of a build have to be of.
 
 Generated files hold no logic: each row defines its parameters and includes a kernel body from this folder.
@@ -10,7 +10,7 @@ import itertools
 import pathlib
 
 from table import (BLOCKS, CARRIERS, CUDA_ARCHES, DEVICE_CARRIERS, DEVICE_COMPLEX, FEW_BLOCKS, FEW_OPS, FEW_ORDERED, FIELD_MOST, FIELD_ORDERED, FIELD_WORDS, HIP_ARCHES, ISAS, JOINS, LANES, MASKS, OP_ISAS, OP_SINGLY, OPS, PACED,
-                   SHUFFLES, TRANSPOSES, WIDE, WINDOWS)
+                   SHARED, SHUFFLES, TRANSPOSES, WIDE, WINDOWS)
 
 HERE = pathlib.Path(__file__).resolve().parent
 STAMP = "/* made by genkernels/gen.py {args}; edit genkernels/table.py instead */\n"
@@ -77,9 +77,32 @@ def row(body, isa, **params):
     return f"{defs}{level}#include \"{HERE / body}\"\n"
 
 
-def source(isa, built):
+def laned(isa, block):
+    _, lo, hi, _, _ = block
+    return lo in LANES or hi in JOINS.get(isa, [])
+
+
+def owners(isa, levels, built):
+    """Whose each row of blocks is, of a level."""
+    return [isa if laned(isa, block) or SHARED.get(isa) not in levels else SHARED[isa] for block in built.blocks]
+
+
+def block_table(isa, levels, built):
+    """The rows that are this level's, and where the level finds all of its: [blocks of the table]."""
+    long_kind = {"LDG_HEAD_LOOP": "LOOP_", "LDG_HEAD_AS_IS": "AS_IS_"}
+    kind = lambda lo, head: long_kind.get(head, "LONG_") if isinstance(head, str) else "LINES_" if lo > PACED else "WIDE_" if lo > WIDE else ""
+    whose = owners(isa, levels, built)
+    own = [f"  LDG_{'LANED_' * laned(isa, block)}{kind(block[1], block[3])}BLOCK_KERNELS({block[0]}, {isa}),\n" for block, one in zip(built.blocks, whose) if one == isa]
+    row_of = {one: [n for n, o in enumerate(owners(one, levels, built)) if o == one] for one in set(whose)}
+    rows = [f"&ldg_blocks_{one}[{row_of[one].index(n)}]" for n, one in enumerate(whose)]
+    return f"const ldg_block_kernels ldg_blocks_{isa}[] = {{\n{''.join(own)}}};\n", ", ".join(rows)
+
+
+def source(isa, levels, built):
     out = f'#include "{"window" if isa in WINDOWS else "kernels"}.h"\n' + row("dense.inc", isa)
-    for name, lo, hi, head, tail in built.blocks:
+    for (name, lo, hi, head, tail), whose in zip(built.blocks, owners(isa, levels, built)):
+        if whose != isa:
+            continue
         lanes = {"LANE": LANES[lo], "LANES": f"LDG_LANES_{lo}"} if lo in LANES else {}
         out += row("block.inc", isa, NAME=name, LO=lo, HI=hi, HEAD=head, TAIL=tail, WIDE=int(lo > WIDE), NARROW=int(lo in LANES), JOINED=int(hi in JOINS.get(isa, [])), **lanes)
     for w in TRANSPOSES:
@@ -92,11 +115,8 @@ def source(isa, built):
         out += row("words.inc", isa, NAME="words")
     if isa in WINDOWS:
         out += row("window.inc", isa) + f"_Static_assert(LDG_WINDOW == {WINDOWS[isa]}, \"table.py and window.h agree\");\n"
-    out += f"const ldg_kernels ldg_kernels_{isa} = {{ \"{isa}\", ldg_k_dense_{isa}, ldg_k_dense_loop_{isa},\n  {{\n"
-    long_kind = {"LDG_HEAD_LOOP": "LOOP_", "LDG_HEAD_AS_IS": "AS_IS_"}
-    kind = lambda lo, head: long_kind.get(head, "LONG_") if isinstance(head, str) else "LINES_" if lo > PACED else "WIDE_" if lo > WIDE else ""
-    laned = lambda lo, hi: "LANED_" if lo in LANES or hi in JOINS.get(isa, []) else ""
-    out += "".join(f"    LDG_{laned(lo, hi)}{kind(lo, head)}BLOCK_KERNELS({n}, {isa}),\n" for n, lo, hi, head, _ in built.blocks) + "  },\n  {\n"
+    rows, blocks = block_table(isa, levels, built)
+    out += f"{rows}const ldg_kernels ldg_kernels_{isa} = {{ \"{isa}\", ldg_k_dense_{isa}, ldg_k_dense_loop_{isa},\n  {{ {blocks} }},\n  {{\n"
     out += "".join(f"    {{ ldg_k_t{w}_free_{isa}, ldg_k_t{w}_{isa}, ldg_k_t{w}_other_{isa} }},\n" for w in TRANSPOSES) + "  },\n"
     shuffles = ", ".join(f"ldg_k_{params['NAME']}_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
     by_16 = ", ".join(f"ldg_k_{params['NAME']}_by_16_{isa}" for params in SHUFFLES.get(isa, [])) or "NULL"
@@ -186,8 +206,13 @@ def main():
     if a.header == bool(a.isa):
         p.error("say either --header or --isa")
     text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] + ["--ops"] * a.ops + ["--op-rows"] * a.op_rows) + " --few" * a.few)
-    make = op_source if a.ops else op_row_source if a.op_rows else source
-    pathlib.Path(a.out).write_text(text + (header(a.levels, built) if a.header else make(a.isa, built)))
+    if a.header:
+        text += header(a.levels, built)
+    elif a.ops or a.op_rows:
+        text += (op_source if a.ops else op_row_source)(a.isa, built)
+    else:
+        text += source(a.isa, a.levels, built)
+    pathlib.Path(a.out).write_text(text)
 
 
 if __name__ == "__main__":

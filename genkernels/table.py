@@ -77,6 +77,9 @@ LANES = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t"}
 JOINED = [12, 16] + [hi for _, _, hi, _, _ in BLOCKS if not isinstance(hi, str) and hi > 16 and hi % 8 == 0 and hi % 32]
 JOINS = {"v2": [12], "v3": JOINED, "v4": JOINED}
 
+# Levels that have most rows of blocks of another one, where that is built, too: by registers of 16 bytes both move them with the same instructions.
+SHARED = {"v2": "base"}
+
 # Rows that between them have most of what block.inc and kernels.h tell apart (in lanes, in pairs, joined, by steps, of more than a register, of lines, of 256 bytes), for builds of few (meson_options.txt);
 # each moves what those left out before it would: a head and a tail fit into all of their lengths, which WIDE and PACED do not part.
 FEW_BLOCKS = ["w1", "w2", "w3", "w4", "w5", "w8", "w12", "w13", "w16", "w25", "w32", "w40", "w48", "w57", "w64", "w88", "w96", "w121", "w160", "w192", "w224", "w255", "w256"]

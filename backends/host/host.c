@@ -110,7 +110,7 @@ static bool in_lanes(const ldg_nest *n, int row) {
 }
 static ldg_run *strided_kernel(const ldg_kernels *k, const ldg_nest *n, int row, int to_dense) {
   const int density = n->dim[0].dst == n->block ? to_dense : n->dim[0].src == n->block ? LDG_DENSE_SRC : LDG_ANY;
-  return k->block[row].strided[ldg_min(n->nd, 3) - 1][density];
+  return k->block[row]->strided[ldg_min(n->nd, 3) - 1][density];
 }
 static ldg_run *block_kernel(const ldg_nest *n, int row) {
   return strided_kernel(ldg_host_kernels(), n, row, in_lanes(n, row) ? LDG_IN_LANES : LDG_DENSE_DST);
@@ -219,7 +219,7 @@ static const char *block_why_not(const ldg_nest *n) { return n->at ? "the blocks
 static ldg_run *list_kernel(const ldg_nest *n, int row) {
   const bool far = n->span > FAR_SPAN, lanes = n->list == LDG_LIST_SRC && n->dim[0].dst == n->block && in_lanes(n, row);
   const int how = !n->at4 ? LDG_NEAR8 : lanes ? far ? LDG_FAR_LANES : LDG_NEAR_LANES : far ? LDG_FAR4 : LDG_NEAR4;
-  return ldg_host_kernels()->block[row].list[n->list == LDG_LIST_DST][how];
+  return ldg_host_kernels()->block[row]->list[n->list == LDG_LIST_DST][how];
 }
 
 static bool is_by_16(const ldg_nest *n) { return loads_16() && bytes_of(n) > ldg_model_footprint(LDG_MODEL_L1); }
@@ -245,7 +245,7 @@ static bool are_many(const ldg_nest *n) {
 }
 static ldg_run *late_kernel(const ldg_nest *n) {
   const int row = block_row(n->block);
-  const ldg_block_kernels *k = &ldg_host_kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
+  const ldg_block_kernels *k = ldg_host_kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
   return !n->at ? k->strided[ldg_min(n->nd, 3) - 1][LDG_LATE] : n->at4 ? k->singly[n->list == LDG_LIST_DST] : NULL;
 }
 
@@ -282,7 +282,7 @@ static void try_long(ldg_job *j, ldg_run *kernel(const ldg_nest *n, int row), ld
 }
 static ldg_run *asking_kernel(const ldg_nest *n) {
   const int row = block_row(n->block);
-  const ldg_block_kernels *k = &ldg_host_kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
+  const ldg_block_kernels *k = ldg_host_kernels()->block[row < ROW_AS_IS ? row : ROW_LOOP];
   return n->at ? k->list[n->list == LDG_LIST_DST][LDG_ASKING4] : k->strided[ldg_min(n->nd, 3) - 1][LDG_ASKING];
 }
 /* Behind what else kernels go by. NULL: it could gain nothing. */
@@ -354,7 +354,7 @@ static void ahead_prepare(ldg_job *j) {
 
 static void paced_prepare(ldg_job *j) {
   const int row = block_row(j->nest.block);
-  const ldg_block_kernels *k = &ldg_host_kernels()->block[row];
+  const ldg_block_kernels *k = ldg_host_kernels()->block[row];
   ldg_paced_prepare(j, &(ldg_paced_ways){ k->groups, k->apart, block_kernel(&j->nest, row), late_if_many(&j->nest), asking_too(j, LDG_TRIAL_LEAST) });
 }
 
@@ -425,7 +425,7 @@ static const char *lists_why_not(const ldg_nest *n) {
   if (n->psum) return "the blocks differ in length";
   return n->at4 && n->at2_4 ? NULL : "offsets of more than 4 bytes";
 }
-static ldg_run *lists_kernel(const ldg_nest *n, int row) { return ldg_host_kernels()->block[row].both[n->span > FAR_SPAN]; }
+static ldg_run *lists_kernel(const ldg_nest *n, int row) { return ldg_host_kernels()->block[row]->both[n->span > FAR_SPAN]; }
 static void lists_prepare(ldg_job *j) { long_of(j), prepare_blocks(j, lists_kernel); }
 
 static const char *varlists_why_not(const ldg_nest *n) {

@@ -369,7 +369,7 @@ enum { LDG_LANES_OF_4, LDG_LANES_OF_1, LDG_LANES };
 typedef struct ldg_kernels {
   const char *isa;
   ldg_run *dense, *dense_loop;                                    /* one run; a long one of n bytes by a loop, never by the C library */
-  ldg_block_kernels block[LDG_BLOCK_ROWS];
+  const ldg_block_kernels *block[LDG_BLOCK_ROWS];                 /* some may be those of another level */
   ldg_run *transpose[LDG_TRANSPOSE_ROWS][3];                      /* [any number of lines at once, by the first numbers of job->own, by the second ones] */
   ldg_run *varlist[LDG_VARS];                                     /* [sides that are listed], and late */
   ldg_run *shuffle[LDG_LANES], *by_16[LDG_LANES];                 /* NULL: not at this level */
@@ -423,6 +423,7 @@ typedef struct ldg_ops { const char *isa; ldg_op row[LDG_OP_ROWS]; } ldg_ops;
 extern const ldg_ops ldg_ops_base, ldg_ops_v2, ldg_ops_v3, ldg_ops_v4, ldg_ops_neon;
 /* Of the best level that was built and that this machine has the instructions for. */
 const ldg_kernels *ldg_host_kernels(void);
+extern const ldg_block_kernels ldg_blocks_base[], ldg_blocks_v2[], ldg_blocks_v3[], ldg_blocks_v4[], ldg_blocks_neon[]; /* those that are a level's own */
 extern const ldg_kernels ldg_kernels_base, ldg_kernels_v2, ldg_kernels_v3, ldg_kernels_v4, ldg_kernels_neon;
 
 #endif
