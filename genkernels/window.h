@@ -25,6 +25,7 @@ LDG_INLINE __m256i ldg_shuffled(ldg_wide x, ldg_lookup at) {
   return _mm256_or_si256(_mm256_shuffle_epi8(x.first, at.first), _mm256_shuffle_epi8(x.second, at.second));
 }
 LDG_INLINE void ldg_put(char *d, __m256i x) { _mm256_storeu_si256((__m256i *)(void *)d, x); }
+LDG_INLINE void ldg_put_half(char *d, __m256i x) { _mm_storeu_si128(LDG_TO_128(d), _mm256_castsi256_si128(x)); }
 LDG_INLINE ldg_wide ldg_of_words(uint64_t x, uint64_t y) {
   return (ldg_wide){ _mm256_broadcastsi128_si256(_mm_set_epi64x((int64_t)y, (int64_t)x)), _mm256_setzero_si256() };
 }
@@ -41,10 +42,12 @@ enum { LDG_WINDOW = 16 };
 typedef __m128i ldg_wide, ldg_lookup, ldg_made;
 
 #define LDG_AT_128(p) ((const __m128i *)(const void *)(p))
+#define LDG_TO_128(p) ((__m128i *)(void *)(p))
 LDG_INLINE __m128i ldg_load(const char *s) { return _mm_loadu_si128(LDG_AT_128(s)); }
 LDG_INLINE __m128i ldg_lookup_of(const unsigned char *at) { return _mm_loadu_si128(LDG_AT_128(at)); }
 LDG_INLINE __m128i ldg_shuffled(__m128i x, __m128i at) { return _mm_shuffle_epi8(x, at); }
 LDG_INLINE void ldg_put(char *d, __m128i x) { _mm_storeu_si128((__m128i *)(void *)d, x); }
+LDG_INLINE void ldg_put_half(char *d, __m128i x) { _mm_storel_epi64(LDG_TO_128(d), x); }
 LDG_INLINE __m128i ldg_of_words(uint64_t x, uint64_t y) { return _mm_set_epi64x((int64_t)y, (int64_t)x); }
 LDG_INLINE uint64_t ldg_word_0(__m128i x) { return (uint64_t)_mm_cvtsi128_si64(x); }
 LDG_INLINE uint64_t ldg_word_1(__m128i x) { return (uint64_t)_mm_extract_epi64(x, 1); }
@@ -70,6 +73,7 @@ LDG_INLINE void ldg_put_16s(char *d, ldg_made x, int64_t span) {
   vst1q_u8((uint8_t *)d, x.val[0]), vst1q_u8((uint8_t *)(d + span - 16), x.val[1]);
 }
 LDG_INLINE void ldg_put(char *d, ldg_made x) { ldg_put_16s(d, x, 32); }
+LDG_INLINE void ldg_put_half(char *d, ldg_made x) { vst1q_u8((uint8_t *)d, x.val[0]); }
 LDG_INLINE ldg_wide ldg_of_words(uint64_t x, uint64_t y) {
   const uint8x16_t all = vcombine_u8(vcreate_u8(x), vcreate_u8(y));
   return (ldg_wide){ { all, all } };

@@ -204,19 +204,21 @@ static void set_byte(ldg_window *w, int window, int64_t src, int64_t dst) {
   if (dst >= span - half) w->exact[dst - span + 2 * half] = (unsigned char)exact;
 }
 
-/* Fast windows load and store a whole register. The iterations that follow overwrite what is too much, and have a byte of the message behind what is read in vain: less than a page on,
- * or kernels look where pages end. The least number of them, with the window's own. */
-static int64_t room_of(const body *b, const ldg_dim *d) {
+/* Fast windows load a whole register and store one, or half of one if that holds them. The iterations that follow overwrite what is too much, and have a byte of the message behind what is
+ * read in vain: less than a page on, or kernels look where pages end. The least number of them, with the window's own. */
+static int64_t room_of(const body *b, const ldg_dim *d, int64_t written) {
   if (!d || d->dst != b->all.bytes || d->src <= 0) return INT64_MAX;
-  const int64_t src = ldg_min(d->src, b->window), write = (b->window - 1) / d->dst + 1, read = (b->window - span_of(b, 0) + src - 1) / src + 1;
+  const int64_t stored = written <= b->window / 2 ? b->window / 2 : b->window;
+  const int64_t src = ldg_min(d->src, b->window), write = (stored - 1) / d->dst + 1, read = (b->window - span_of(b, 0) + src - 1) / src + 1;
   return ldg_max(write, read);
 }
 
 static void fill_window(ldg_window *w, const body *b, const ldg_dim *d) {
   memset(w, 0, sizeof *w);
-  w->from = b->all.lo[0], w->to = b->all.lo[1], w->inside = b->inside, w->room = room_of(b, d);
+  w->from = b->all.lo[0], w->to = b->all.lo[1], w->inside = b->inside;
   w->times = d ? (int)ldg_max(1, ldg_min(times_of(b, d), d->n)) : 1;
   for (int side = 0; side < 2; side++) w->span[side] = (int)(span_of(b, side) + (w->times - 1) * (d ? side ? d->dst : d->src : 0));
+  w->room = room_of(b, d, w->span[1]);
   for (int64_t i = 0; i < w->times; i++)
     for (int k = 0; k < b->n; k++)
       for (int64_t at = 0; at < b->f[k].len; at++)
