@@ -184,34 +184,34 @@ def main():
     p.add_argument("--ops", action="store_true", help="the reductions instead of the movers")
     p.add_argument("--op-rows", action="store_true", help="those of rows of a few elements")
     p.add_argument("--fields", action="store_true", help="those of items of a few fields")
-    p.add_argument("--levels", type=lambda s: s.split(","), default=["base"], help="the levels that are built, worst first")
+    p.add_argument("--levels", type=lambda s: s.split(","), help="the levels that are built, worst first; of --isa that one alone")
     p.add_argument("--device-ops", action="store_true", help="the reductions of devices")
     p.add_argument("--say-arches", choices=["cuda", "hip"], help="the compiler's options, for the build")
     p.add_argument("--say-op-levels", action="store_true", help="those of the levels that have reductions of their own, for the build")
     p.add_argument("--out")
     a = p.parse_args()
     if a.say_op_levels:
-        return print(*op_levels(a.levels))
+        return print(*op_levels(a.levels or ["base"]))
     if a.say_arches == "cuda":
         return print(*(f"-gencode=arch={arch},code={code}" for arch, code in CUDA_ARCHES))
     if a.say_arches == "hip":
         return print(*(f"--offload-arch={arch}" for arch in HIP_ARCHES))
     if not a.out:
         p.error("--out is needed")
-    built = FEW if a.few else ALL
+    built, levels = FEW if a.few else ALL, a.levels or [a.isa or "base"]
     if a.device_ops:
         return pathlib.Path(a.out).write_text(STAMP.format(args="--device-ops") + device_ops())
     if a.fields:
         return pathlib.Path(a.out).write_text(STAMP.format(args="--fields" + " --few" * a.few) + field_source(built))
     if a.header == bool(a.isa):
         p.error("say either --header or --isa")
-    text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}"] + ["--ops"] * a.ops + ["--op-rows"] * a.op_rows) + " --few" * a.few)
+    text = STAMP.format(args="--header" if a.header else " ".join([f"--isa {a.isa}", f"--levels {','.join(levels)}"] + ["--ops"] * a.ops + ["--op-rows"] * a.op_rows) + " --few" * a.few)
     if a.header:
-        text += header(a.levels, built)
+        text += header(levels, built)
     elif a.ops or a.op_rows:
         text += (op_source if a.ops else op_row_source)(a.isa, built)
     else:
-        text += source(a.isa, a.levels, built)
+        text += source(a.isa, levels, built)
     pathlib.Path(a.out).write_text(text)
 
 

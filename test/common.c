@@ -219,8 +219,8 @@ void check_segments(const sample *s, int64_t count, rng *r) {
   stream_free(x);
 }
 
-/* One mover under test: the public functions (plan NULL), or a plan that was forced to one strategy. */
-typedef struct mover { const sample *s; int64_t count; const stream *x; const ldg_plan *plan; const char *name; buffer mem, want, packed, expect; } mover; /* between calls mem and want are the same */
+/* One mover under test: the public functions (plan NULL), or a plan that was forced to one strategy. Between calls `mem` and `want` are the same. */
+typedef struct mover { const sample *s; int64_t count; const stream *x; const ldg_plan *plan; const char *name; buffer mem, want, packed, want_packed; } mover;
 
 static void move(mover *m, int dir, char *packed, int64_t lo, int64_t hi) {
   char *mem = at_offset(m->mem.data, -m->x->lo);
@@ -238,12 +238,12 @@ static void judge(const mover *m, const char *what, bool good, int64_t lo, int64
 /* The window [lo, hi) stands at either end of the packed buffer, where a guard is next to it. */
 static void try_pack(mover *m, int64_t lo, int64_t hi, rng *r) {
   char *to = m->packed.data + (rng_in(r, 0, 1) ? m->x->n - (hi - lo) : 0);
-  char *expect = m->expect.data + (to - m->packed.data);
+  char *want = m->want_packed.data + (to - m->packed.data);
   memset(m->packed.data, 0x77, (size_t)m->x->n);
-  memset(m->expect.data, 0x77, (size_t)m->x->n);
-  for (int64_t k = lo; k < hi; k++) expect[k - lo] = m->want.data[m->x->at[k] - m->x->lo];
+  memset(m->want_packed.data, 0x77, (size_t)m->x->n);
+  for (int64_t k = lo; k < hi; k++) want[k - lo] = m->want.data[m->x->at[k] - m->x->lo];
   move(m, LDG_PACK, to, lo, hi);
-  judge(m, "pack", memcmp(m->expect.data, m->packed.data, (size_t)m->x->n) == 0, lo, hi);
+  judge(m, "pack", memcmp(m->want_packed.data, m->packed.data, (size_t)m->x->n) == 0, lo, hi);
 }
 
 static void apply(mover *m, const char *from, int64_t lo, int64_t hi) {
@@ -300,7 +300,7 @@ static void mover_free(mover *m) {
   buffer_free(&m->mem);
   buffer_free(&m->want);
   buffer_free(&m->packed);
-  buffer_free(&m->expect);
+  buffer_free(&m->want_packed);
   stream_free((stream *)m->x);
 }
 

@@ -4,10 +4,14 @@
 What they move is the same either way, so no other test sees it; and a compiler may drop a prefetch, which has no effect that it knows of: gcc did so with one that was
 passed as a function; or load two halves at once. 77: no objdump, or no symbols.
 """
+import pathlib
 import re
 import shutil
 import subprocess
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "genkernels"))
+from table import SHARED
 
 # The suffixes of block.inc for what asks or prefetches, and rows that ask for what they are about to write.
 FAMILIES = ["w\\d+_plane_pf", "loop_plane_pf"] + ["ldg_k_\\w+_" + suffix for suffix in ("srca", "dsta", "srcf", "dstf", "srcfl", "bothf")] + ["dense_asking_apart", "t\\d+_nest", "t\\d+_staged"]
@@ -51,9 +55,9 @@ def main():
     found = functions(subprocess.run([objdump, "-d", "--no-show-raw-insn", sys.argv[1]], capture_output=True, text=True, check=True).stdout)
     if not any(name.startswith("ldg_k_") for name in found):
         return 77
-    having = lambda kind: {m.group(1) for name in found if (m := re.fullmatch(rf"ldg_k_{kind}_\w+?" + LEVEL, name))}
-    levels, looping = having("w\\d+"), having("loop")  # some have long blocks of another one (SHARED in table.py)
-    wrong = 0 if levels and looping else 1
+    levels = {m.group(1) for name in found if (m := re.fullmatch(r"ldg_k_w\d+_\w+?" + LEVEL, name))}
+    looping = {level for level in levels if SHARED.get(level) not in levels}  # those that have long blocks of their own
+    wrong = 0 if levels else 1
     for family in FAMILIES:
         kernels = {name: m.group(1) for name in found if (m := re.fullmatch(family + LEVEL, name))}
         silent = [name for name in kernels if not asks(found, name)]

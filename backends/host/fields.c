@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = GROUPS_MOST * LDG_FIELD_WORDS, TILE = 16 << 10 /* bytes, on both sides */, ITEMS_FEW = 16 };
+enum { LINE = 64, RUN_MOST = 64, WORD_MOST = 16, GROUPS_MOST = 3, WORDS_MOST = GROUPS_MOST * LDG_FIELD_WORDS, TILE = 16 << 10 /* bytes, on both sides */, ITEMS_FEW = 16, WORDS_UNSAVED = 4 /* places of so many are in registers that a kernel need not save */ };
 
 /* ---- words ---- */
 
@@ -117,7 +117,8 @@ double ldg_fields_cost(const ldg_nest *n) {
   const double items = entered * (double)d.n, apart = fabs((double)(side == LDG_MODEL_WRITE ? d.dst : d.src)), touched = (double)c.touched[side];
   const double bytes = items * ((apart < touched ? apart : touched) + (double)c.moved), words = (double)c.n * items * each;
   const double lines = bytes > ldg_model_footprint(LDG_MODEL_L1) ? ldg_model_copy(bytes < 0x1p62 ? (int64_t)bytes / 2 : (int64_t)1 << 62) : 0;
-  return (1 + entered * groups_of(n, &c)) * ldg_model_ns(LDG_MODEL_CALL) + (words > lines ? words : lines);
+  const bool at_once = !n->at && n->nd == 2 && c.n <= WORDS_UNSAVED; /* the job is that kernel (bench/README.md, "Rows of a few blocks") */
+  return (at_once ? 1 : 1 + entered * groups_of(n, &c)) * ldg_model_ns(LDG_MODEL_CALL) + (words > lines ? words : lines);
 }
 
 /* ---- kernels ---- */

@@ -327,7 +327,7 @@ enum { LDG_PART_OWN = 7 };
 _Static_assert(sizeof(ldg_long) <= LDG_PART_OWN * sizeof(int64_t), "what blocks and lists go by has room");
 
 /* What a window kernel goes by, in job->own, where there are no masks of bytes. A span that is not to be left is loaded and stored as two
- * halves, which overlap; `exact` shuffles from those to those, `fast` from a whole register to a whole one. */
+ * halves, which overlap; `exact` shuffles from those to those, `fast` from a whole register to a whole one, of which the first half is stored if that has the span. */
 typedef struct ldg_window {
   int64_t own[LDG_PART_OWN];                                      /* what `part` goes by, which looks for it first in job->own */
   unsigned char fast[32], exact[32];                              /* of every byte of the destination, its byte of the source, from LDG_WINDOW_BASE on */
@@ -342,6 +342,7 @@ LDG_INLINE bool ldg_in_page(const char *s, int64_t n) { return (int64_t)((uintpt
 enum { LDG_WINDOW_NEAR = 2048 }; /* bytes from a window to the next, half a page, up to which no page without a byte of the message is between them */
 #define LDG_WINDOW_BASE 0x70 /* so that bytes 16 and on are 0x80 and on, which x86's shuffles of 16 bytes take for none */
 static inline int64_t ldg_window_half(int64_t span, int window) { return span >= 16 && window > 16 ? 16 : span >= 8 ? 8 : 4; }
+static inline int64_t ldg_window_stored(int64_t span, int window) { return span <= window / 2 ? window / 2 : window; } /* by a fast one */
 
 /* What a kernel of few runs goes by, in job->own: words of 32 bytes, and from the end on those under masks, of up to as many, that are `there`; or, of levels without masks, words of 32, 16, 8, 4, 2 bytes and one,
  * each width behind the one before. The last of each kind comes first. Other iterations than all are for `part`, which looks for what it goes by first. */

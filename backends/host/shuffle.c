@@ -208,7 +208,7 @@ static void set_byte(ldg_window *w, int window, int64_t src, int64_t dst) {
  * read in vain: less than a page on, or kernels look where pages end. The least number of them, with the window's own. */
 static int64_t room_of(const body *b, const ldg_dim *d, int64_t written) {
   if (!d || d->dst != b->all.bytes || d->src <= 0) return INT64_MAX;
-  const int64_t stored = written <= b->window / 2 ? b->window / 2 : b->window;
+  const int64_t stored = ldg_window_stored(written, b->window);
   const int64_t src = ldg_min(d->src, b->window), write = (stored - 1) / d->dst + 1, read = (b->window - span_of(b, 0) + src - 1) / src + 1;
   return ldg_max(write, read);
 }
@@ -225,7 +225,7 @@ static void fill_window(ldg_window *w, const body *b, const ldg_dim *d) {
         set_byte(w, b->window, b->f[k].at[0] - b->all.lo[0] + at + (d ? i * d->src : 0), b->f[k].at[1] - b->all.lo[1] + at + (d ? i * d->dst : 0));
 }
 
-/* One block of three words or more, next to each other, is one store, where a window is a register of 16 bytes; of 32 they take longer (bench/README.md, "Windows of one block"). */
+/* One block of three words or more, next to each other, is one store, where a window is a register of 16 bytes; half of one of 32 takes longer, or no less (bench/README.md, "Windows of one block"). */
 static bool gains_stores(const body *b, const ldg_dim *d) {
   const int64_t n = b->all.bytes;
   return b->window == 16 && n > 8 && n < 16 && __builtin_popcountll((uint64_t)n) > 2 && d && d->dst == n && d->src > 0 && d->src <= LDG_WINDOW_NEAR;
