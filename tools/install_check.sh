@@ -85,7 +85,7 @@ few='-Dlading:levels=base,neon -Dlading:few=true -Dlading:cuda=false' # with les
 user() { # user KIND: builds the program above with lading as a subproject of that kind; kernels that one kind compiled are good for the other
   if [ "$1" = static ]; then
     # shellcheck disable=SC2086 # a list of words
-    CC=$cc meson setup "$scratch/user/build" "$scratch/user" -Dlading:default_library=static $few --wrap-mode=forcefallback
+    CC=$cc meson setup "$scratch/user/build" "$scratch/user" -Ddebug=false -Dlading:default_library=static $few --wrap-mode=forcefallback
   else
     meson configure "$scratch/user/build" "-Dlading:default_library=$1" -Dlading:hip=false
   fi && ninja -C "$scratch/user/build"
