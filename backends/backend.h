@@ -16,7 +16,7 @@
 
 typedef struct ldg_job ldg_job;
 /* Runs n iterations of the outermost dim from i0 on. If it is strided, src and dst are the places of iteration i0, which is
- * not used; if it is the list, they are the origins of both sides, and i0 indexes the list. n may be 0. Says LADING_OK, so that who was asked
+ * not used; if it is the list, they are the origins of both sides, and i0 indexes the list. n is 0 or more. Says LADING_OK, so that who was asked
  * to move ends by going there. */
 typedef int ldg_run(const ldg_job *job, const char *src, char *dst, int64_t i0, int64_t n);
 struct ldg_job {
