@@ -82,6 +82,6 @@ void area_pull(area *a) {
 
 void area_fill(area *a, uint64_t salt) {
   rng r = rng_of(salt);
-  for (int64_t i = 0; i < a->n; i++) a->copy[i] = (char)rng_next(&r);
+  bytes_random(&r, a->copy, a->n);
   area_push(a);
 }

@@ -89,7 +89,7 @@ static void one_round(rng *r, lading_batch *b, const arena *a) {
 void same_as_in_turn(lading_batch *b, const arena *a, int64_t salt) {
   static char got[ARENA];
   rng r = rng_of((uint64_t)salt);
-  for (int64_t i = 0; i < ARENA; i++) a->shadow[i] = (char)rng_next(&r);
+  bytes_random(&r, a->shadow, ARENA);
   a->store(a, a->shadow);
   for (int i = 0; i < a->rounds; i++) {
     one_round(&r, b, a);

@@ -55,6 +55,7 @@ int share_of(int samples); /* runs by the kernels of one level more, and slow on
 typedef struct rng { uint64_t state; } rng;
 rng rng_of(uint64_t salt);                            /* the same salt and seed give the same numbers */
 uint64_t rng_next(rng *r);
+void bytes_random(rng *r, void *at, int64_t n);
 void bytes_vary(char *at, int64_t n); /* each becomes another one */
 int64_t rng_in(rng *r, int64_t lo, int64_t hi);       /* lo..hi, both included */
 

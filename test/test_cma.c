@@ -50,10 +50,7 @@ static void remote_stop(remote *r) {
 
 static void fill(char *p, int64_t n, uint64_t salt) {
   rng r = { salt };
-  for (int64_t i = 0; i + 8 <= n; i += 8) {
-    const uint64_t w = rng_next(&r);
-    memcpy(p + i, &w, 8);
-  }
+  bytes_random(&r, p, n);
 }
 
 /* ---- against the naive stream ---- */

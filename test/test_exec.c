@@ -68,7 +68,7 @@ START_TEST(split_into_every_width) {
     int32_t each[LONG], list[LONG * MOST];
     for (int64_t k = 0; k < n; k++) each[k] = (int32_t)rng_in(&r, 0, ROOM - block);
     for (int64_t k = 0; k < n * m; k++) list[k] = (int32_t)rng_in(&r, 0, ROOM - piece); /* some coincide */
-    for (int k = 0; k < ROOM; k++) src[k] = (char)rng_next(&r), dst[k] = want[k] = (char)rng_next(&r);
+    bytes_random(&r, src, ROOM), bytes_random(&r, dst, ROOM), memcpy(want, dst, ROOM);
     const bool has_loop = piece != 3 && piece != 7 && piece != 56;
     for (int64_t k = 0; has_loop && k < n * m; k++) {
       const int64_t at = each[k / m] + k % m * piece;

@@ -84,7 +84,7 @@ static void moves_pieces(int types) {
   const lading_ipc token = exported(at + 50), again = exported(at + 57);
   lading_type *t = parsed("vector(40,3,7,int)");
   rng r = rng_of(8);
-  for (int k = 0; k < PIECE; k++) want[k] = host[k] = (char)rng_next(&r);
+  bytes_random(&r, host, PIECE), memcpy(want, host, PIECE);
   OK(v.d->to_device(at, host, PIECE, v.stream));
   OK(v.d->sync(v.stream));
   const lading_info i = info_of(t);

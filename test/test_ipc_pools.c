@@ -82,7 +82,7 @@ START_TEST(moves) {
   char *a = memory_of(pool, N), *b = memory_of(pool, N), from[N], got[N], want[N];
   bool may;
   rng r = rng_of(9);
-  for (int i = 0; i < N; i++) from[i] = (char)rng_next(&r), want[i] = 0;
+  bytes_random(&r, from, N), memset(want, 0, N);
   OK(v.d->to_device(a, from, N, v.stream));
   fill(b, 0);
   const lading_ipc token[2] = { exported(a), exported(b) }, same = exported(a);

@@ -447,7 +447,7 @@ static bool turn(worker *me, rng *r, char *there, char *packed_there) {
   stream *x = stream_of(s->map, count);
   const int64_t span = x->hi - x->lo;
   char *host = malloc((size_t)span + 1), *want = malloc((size_t)size + 1), *got = malloc((size_t)size + 1);
-  for (int64_t i = 0; i < span; i++) host[i] = (char)rng_next(r);
+  bytes_random(r, host, span);
   const bool from = rng_next(r) & 1, to = rng_next(r) & 1, asked = rng_next(r) & 1;
   const int64_t lo = rng_in(r, 0, size), hi = rng_in(r, lo, size);
   bool ok = span <= BYTES && size <= BYTES;

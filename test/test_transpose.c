@@ -42,7 +42,7 @@ UNJUDGED static void check_matrix(const matrix *x, int64_t lo, int64_t hi, int t
   const int64_t *own = p->one.job[LDG_UNPACK].own;
   if (written) *written += own[LDG_FEW_WRITTEN] || own[LDG_TILE_NUMBERS + LDG_FEW_WRITTEN];
   char *mem = malloc((size_t)all), *want_mem = malloc((size_t)all), *packed = malloc((size_t)size), *want = malloc((size_t)size);
-  for (int64_t k = 0; k < all; k++) mem[k] = (char)rng_next(r);
+  bytes_random(r, mem, all);
   memcpy(want_mem, mem, (size_t)all), memset(want, 77, (size_t)size), memset(packed, 77, (size_t)size);
   for (int k = 0; k < times; k++) {
     transpose(x, lo, hi, want_mem, want, false), memset(packed + from, k, (size_t)(to - from));
