@@ -193,9 +193,9 @@ def main():
     if a.say_op_levels:
         return print(*op_levels(a.levels or ["base"]))
     if a.say_arches == "cuda":
-        return print(*(f"-gencode=arch={arch},code={code}" for arch, code in CUDA_ARCHES[:1 if a.few else None]))
+        return print(*(f"-gencode=arch={arch},code={code}" for arch, code in CUDA_ARCHES))
     if a.say_arches == "hip":
-        return print(*(f"--offload-arch={arch}" for arch in HIP_ARCHES[:1 if a.few else None]))
+        return print(*(f"--offload-arch={arch}" for arch in HIP_ARCHES))
     if not a.out:
         p.error("--out is needed")
     built, levels = FEW if a.few else ALL, a.levels or [a.isa or "base"]

@@ -10,9 +10,11 @@
 #include <sanitizer/asan_interface.h>
 #define poison(p, n) __asan_poison_memory_region(p, n) /* its macro looks at whether this file is instrumented */
 #define unpoison(p, n) __asan_unpoison_memory_region(p, n)
+#define watched(p, n) ck_assert_msg(!__asan_region_is_poisoned(p, (size_t)(n)), "%lld bytes do not fit", (long long)(n)) /* as nobody else looks */
 #else
 #define poison(p, n) ((void)0)
 #define unpoison(p, n) ((void)0)
+#define watched(p, n) ((void)0)
 #endif
 
 uint64_t test_seed = 20240611;
@@ -91,6 +93,7 @@ buffer buffer_new(int64_t n) {
 
 /* Eight at a time: some tests do little else. */
 void bytes_random(rng *r, void *at, int64_t n) {
+  watched(at, n);
   for (int64_t i = 0; i < n; i += 8) {
     const uint64_t eight = next(r);
     if (n - i >= 8) memcpy((char *)at + i, &eight, 8);

@@ -160,7 +160,7 @@ static inline void some_element(rng *r, int kind, char *out) {
   }
   const int64_t n = elem_size(kind);
   const double v = some_value(r), w = some_value(r);
-  for (int64_t i = 0; i < n; i++) out[i] = (char)rng_next(r);
+  bytes_random(r, out, n);
   if (kind == LADING_BOOL) out[0] = (char)rng_in(r, 0, 1);
   else if (rng_in(r, 0, 2) && kind >= LADING_INT8 && kind <= LADING_UINT64) memset(out, 0, (size_t)n), out[0] = (char)rng_in(r, 0, 3);
   const uint16_t half = kind == LADING_FLOAT16 ? half_of(fmod(v, 50), 10, 15) : half_of(v, 7, 127); /* 50 * 50 is no infinity */

@@ -72,7 +72,7 @@ END_TEST
 
 /* Then a block takes some tiles in a row, the last of which may be beyond the end. One request is of tiles of more units, as close ones are. */
 START_TEST(more_tiles_than_run_at_once) {
-  if (TEST_TSAN) return; /* a thread for each thread of thousands of tiles */
+  if (TEST_TSAN) return; /* a thread for each of 256 for thousands of tiles, which have barriers */
   enum { CLOSE = (1 << 18) + 77, APART = (1 << 20) - 200 * 256 + 19, SPAN = 3 * APART, ALL = 2 * CLOSE + SPAN + CLOSE + APART + 64 };
   room o = room_open(ALL, "");
   lading_type *close, *apart, *few;

@@ -48,11 +48,6 @@ static void remote_stop(remote *r) {
   munmap(r->view, ARENA);
 }
 
-static void fill(char *p, int64_t n, uint64_t salt) {
-  rng r = { salt };
-  bytes_random(&r, p, n);
-}
-
 /* ---- against the naive stream ---- */
 
 typedef struct end { const lading_type *type; int64_t count; const stream *x; } end;
@@ -61,7 +56,7 @@ typedef struct end { const lading_type *type; int64_t count; const stream *x; } 
 static void get_is_right(const remote *r, const end *far, int64_t at, const end *near, int64_t lo, int64_t hi, const char *spell) {
   buffer mem = buffer_new(near->x->hi - near->x->lo), want = buffer_new(mem.n);
   int64_t done = -7;
-  fill(mem.data, mem.n, 5);
+  bytes_random(&(rng){ 5 }, mem.data, mem.n);
   memcpy(want.data, mem.data, (size_t)mem.n);
   for (int64_t k = lo; k < hi; k++) want.data[near->x->at[k] - near->x->lo] = r->view[at + far->x->at[k] - far->x->lo];
   const int rc = lading_cma_get(r->pid, r->there + (uint64_t)(at - far->x->lo), far->type, far->count, at_offset(mem.data, -near->x->lo), near->type,
@@ -79,7 +74,7 @@ static void put_is_right(remote *r, const end *far, int64_t at, const end *near,
   const int64_t span = far->x->hi - far->x->lo + PAGE, from = at < PAGE ? 0 : at - PAGE, n = at + span - from;
   char *want = malloc((size_t)n);
   int64_t done = -7;
-  fill(mem.data, mem.n, (uint64_t)lo + 77);
+  bytes_random(&(rng){ (uint64_t)lo + 77 }, mem.data, mem.n);
   memcpy(want, r->view + from, (size_t)n);
   for (int64_t k = lo; k < hi; k++) want[at - from + far->x->at[k] - far->x->lo] = mem.data[near->x->at[k] - near->x->lo];
   const int rc = lading_cma_put(r->pid, r->there + (uint64_t)(at - far->x->lo), far->type, far->count, at_offset(mem.data, -near->x->lo), near->type,
@@ -102,7 +97,7 @@ static void both_ways(remote *r, const end *far, const end *near, rng *g, int ra
 START_TEST(random_types_on_both_sides) {
   rng g = rng_of(61);
   remote r = remote_start(0, 0);
-  fill(r.view, 1 << 20, 3);
+  bytes_random(&(rng){ 3 }, r.view, 1 << 20);
   for (int i = 0; i < 400; i++) {
     sample *a = random_type(&g, i % 5, 3000), *b = random_type(&g, 1 + i % 4, 3000);
     char spell[1200];
@@ -168,7 +163,7 @@ START_TEST(big_layouts) {
   lading_type *t[N];
   stream *x[N];
   remote r = remote_start(0, 0);
-  fill(r.view, ARENA, 3);
+  bytes_random(&(rng){ 3 }, r.view, ARENA);
   for (int i = 0; i < N - 2; i++) t[i] = parsed(big[i]);
   t[N - 2] = scattered(&g, 20000, 400000);  /* fits into scratch with its gaps, or nearly */
   t[N - 1] = scattered(&g, 20000, 20000000); /* does not */
@@ -192,7 +187,7 @@ static void stops_at(const remote *r, const char *text, int64_t at, int64_t lo, 
   lading_type *t = parsed(text);
   char *packed = malloc((size_t)(hi + 1)), *local = malloc((size_t)(hi - lo + 1));
   int64_t done = -7;
-  fill(local, hi - lo, 9);
+  bytes_random(&(rng){ 9 }, local, hi - lo);
   memcpy(packed, local, (size_t)(hi - lo));
   lading_type *c = NULL;
   ck_assert_int_eq(lading_type_contiguous(hi, lading_elem_type(LADING_BYTE), &c), LADING_OK);
@@ -214,7 +209,7 @@ static void stops_at(const remote *r, const char *text, int64_t at, int64_t lo, 
 
 START_TEST(partly_unmapped) {
   remote r = remote_start(8 * PAGE, 16 * PAGE); /* pages 8..15 are not there */
-  fill(r.view, 64 * PAGE, 3);
+  bytes_random(&(rng){ 3 }, r.view, 64 * PAGE);
   for (int put = 0; put < 2; put++) {
     stops_at(&r, "contiguous(100000,byte)", 0, 0, 100000, 8 * PAGE, put);
     stops_at(&r, "contiguous(100000,byte)", 100, 5000, 100000, 8 * PAGE - 100, put);
@@ -292,7 +287,7 @@ START_TEST(little_memory) {
   static char local[40000], want[40000];
   int64_t done = 7;
   remote r = remote_start(0, 0);
-  fill(r.view, 1 << 20, 3);
+  bytes_random(&(rng){ 3 }, r.view, 1 << 20);
   lading_type *t = parsed("vector(5000,1,2,double)"), *c = parsed("contiguous(40000,byte)");
   ck_assert(lading_type_commit(t) == LADING_OK && lading_type_commit(c) == LADING_OK);
   ck_assert_int_eq(lading_pack(t, 1, r.view, want, 0, 40000), LADING_OK);

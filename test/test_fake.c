@@ -68,6 +68,19 @@ static int in_child(void (*work)(void), const char *settings) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* That no barrier is missed by a thread is no reason to take it for another one. */
+static void neighbours(void) {
+  char *p = device_memory(4 * 256);
+  OK(launch("ldg_d_own_neighbours", 1, 256, NULL, (own_args){ .dst = p }));
+  OK(d->sync(NULL));
+  exit(0);
+}
+
+START_TEST(race_of_neighbours) {
+  ck_assert_int_eq(in_child(neighbours, ""), TEST_TSAN ? SEEN_BY_SANITIZER : 0);
+}
+END_TEST
+
 START_TEST(missing_barrier) {
   ck_assert_int_eq(in_child(without_barrier, ""), TEST_TSAN ? SEEN_BY_SANITIZER : 0);
 }
@@ -385,7 +398,7 @@ END_TEST
 
 int main(int argc, char **argv) {
   if (getenv("LADING_TEST_BACKEND")) backend = getenv("LADING_TEST_BACKEND");
-  return CHECK_MAIN("fake", argc, argv, fills, barriers, missing_barrier, threads_that_leave, two_barriers, too_much_shared_memory, aligned_words,
+  return CHECK_MAIN("fake", argc, argv, fills, barriers, race_of_neighbours, missing_barrier, threads_that_leave, two_barriers, too_much_shared_memory, aligned_words,
                     over_the_end, memory_of_the_host, freed_memory,
                     memory_of_another_device, poison, copies_out_of_bounds, later, polled, events, callbacks_do_not_call,
                     on_demand, failing_kernels, bad_launches, contexts, a_fault_ends_badly, children_have_nothing, questions);

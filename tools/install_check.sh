@@ -81,7 +81,7 @@ lading = dependency('lading', version: '>= 0.1', fallback: 'lading')
 executable('user', 'main.c', dependencies: lading)
 shared_module('plugin', 'main.c', dependencies: lading)
 END
-few='-Dlading:levels=base,neon -Dlading:few=true -Dlading:cuda=false' # with less to compile; AMD's devices, since for NVIDIA's it takes 50 s, and none, as an embedder may have it
+few='-Dlading:levels=base,neon -Dlading:few=true -Dlading:cuda=false' # with less to compile: first with AMD's devices, of one architecture, as NVIDIA's take 50 s, and then with none
 user() { # user KIND: builds the program above with lading as a subproject of that kind; kernels that one kind compiled are good for the other
   if [ "$1" = static ]; then
     # shellcheck disable=SC2086 # a list of words

@@ -29,6 +29,13 @@ LDG_KERNEL(own_no_barrier, own_args) {
   LDG_STORE(uint32_t, a->dst + 4 * everywhere(), tile[LDG_BLOCK_DIM - 1 - LDG_TID]);
 }
 
+/* Two write the same word, behind the first threads of a block and before its last ones. */
+LDG_KERNEL(own_neighbours, own_args) {
+  LDG_SHARED(uint32_t, tile, LDG_BLOCK_MAX);
+  if (LDG_TID / 2 % 50 == 20) tile[LDG_TID / 2] = LDG_TID;
+  LDG_STORE(uint32_t, a->dst + 4 * everywhere(), tile[LDG_TID / 2]);
+}
+
 LDG_KERNEL(own_early_leave, own_args) {
   if (everywhere() >= a->n) return;
   LDG_SYNC();

@@ -2,8 +2,9 @@
  * goes on. So a kernel without barriers needs one lane, and with them as many as there are threads. When nobody can go on
  * all must stand at the same barrier. In which order threads go on changes from phase to phase, since none may be relied on.
  *
- * For the thread sanitizer threads are threads of their own (it knows fibers), ordered with others by barriers and the launch
- * alone, so that a missing barrier is a race that it reports; some without a barrier share one (next_lane). This file is compiled without it: what happens here happens
+ * For the thread sanitizer, which knows fibers, a lane is a thread, ordered with others by barriers and the launch alone, so that
+ * a missing barrier is a race that it reports; a lane takes one thread of a block, or, behind the first APART lanes, every APARTth of
+ * those that meet no barrier. This file is compiled without it: what happens here happens
  * between threads.
  */
 #define _GNU_SOURCE
@@ -32,7 +33,7 @@ enum { NO_SYNC = 1 };
 #define ORDER_BEFORE(p) ((void)(p))
 #endif
 
-enum { LANES = LDG_BLOCK_MAX, APART = 31, STACK = 256 << 10, SHARED_MAX = 48 << 10, NAMES = 32, DIRT = 0xcb };
+enum { LANES = LDG_BLOCK_MAX, APART = 37, STACK = 256 << 10, SHARED_MAX = 48 << 10, NAMES = 32, DIRT = 0xcb };
 
 /* Where a stack goes on. To switch contexts is to ask the kernel for the mask of signals each time: that takes ten times as long as a jump,
  * but the sanitizers know nothing else. */
@@ -237,8 +238,9 @@ static void renew_shared(void) {
   names_n = 0, shared_used = 0;
 }
 
-/* Who takes the next thread when n lanes were used. Where each thread has its own, whoever met no barrier leaves it to the thread APART behind:
- * a lane there is 800 KiB to clear for the thread sanitizer. Races of threads whose numbers differ by multiples of APART alone are not seen. */
+/* Who takes the next thread when n lanes were used. For the thread sanitizer (gcc 12's) 800 KiB are cleared for each, in each process, so threads
+ * APART from each other share one where none met a barrier. They do not race, as far as it sees, so APART is prime, and neither a power
+ * of two nor next to one: there kernels have their rows. */
 static lane *next_lane(uint32_t *n) {
   lane *shares = *n >= APART ? &lanes[block.begun % APART] : NULL;
   return shares && shares->ended ? shares : &lanes[(*n)++];
