@@ -68,7 +68,7 @@ static int in_child(void (*work)(void), const char *settings) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* That no barrier is missed by a thread is no reason to take it for another one. */
+/* Threads without a barrier share lanes, but not with those beside them: the sanitizer sees that both write. */
 static void neighbours(void) {
   char *p = device_memory(4 * 256);
   OK(launch("ldg_d_own_neighbours", 1, 256, NULL, (own_args){ .dst = p }));

@@ -75,7 +75,7 @@ START_TEST(ranges_of_transposes) {
   static const char flat[] = "(repeat 500 8 (repeat 400 4000 (bytes 8)))", deep[] = "(repeat 5 513600 (repeat 160 8 (repeat 400 1280 (bytes 8))))",
                     odd[] = "(repeat 5 513601 (repeat 160 8 (repeat 400 1280 (bytes 8))))";
   v = devices_open();
-  if (!TEST_TSAN) { /* where each thread of a block would be one of the system */
+  if (!TEST_TSAN) { /* where each thread of a block is one for it, and barriers order them all */
     check_squares(flat, 12344, 6789, 2);
     check_squares(flat, 3200, 3200, 1);   /* whole iterations */
     check_squares(flat, 700000, 0, 1);    /* too little is left of it */

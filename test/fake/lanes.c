@@ -238,7 +238,7 @@ static void renew_shared(void) {
   names_n = 0, shared_used = 0;
 }
 
-/* Who takes the next thread when n lanes were used. For the thread sanitizer (gcc 12's) 800 KiB are cleared for each, in each process, so threads
+/* Who takes the next thread when n lanes were used. For the thread sanitizer (gcc 12's) 790 KB are cleared for each, in each process, so threads
  * APART from each other share one where none met a barrier. They do not race, as far as it sees, so APART is prime, and neither a power
  * of two nor next to one: there kernels have their rows. */
 static lane *next_lane(uint32_t *n) {
