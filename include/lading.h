@@ -18,7 +18,7 @@
  *    a process (lading-jit) may be started, and files are kept in the user's cache folder. LADING_JIT=off in the environment
  *    before the first call: none of these.
  *  - Types nest at most LADING_DEPTH_MAX levels deep (LADING_ERR_DEPTH), and a type written out as a tree has at most
- *    2^22 nodes, index entries not counted (LADING_ERR_OVERFLOW).
+ *    2^22 nodes, index entries not counted (LADING_ERR_OVERFLOW). Normal form (below: the canonical tree) may be some levels deeper.
  */
 #ifndef LADING_H
 #define LADING_H

@@ -87,6 +87,9 @@ ldg_bounds ldg_build_unite(ldg_bounds a, ldg_bounds b);
 
 /* The only maker of types: checks that both extents fit. Takes over the caller's reference of rep, on an error too; takes
  * its own of sig.node. */
+int ldg_build_own(const ldg_rep *rep, ldg_sig sig, ldg_bounds b, int64_t align, lading_type **out);
+/* The same of what users nest, which leaves room for normal form; what comes from elsewhere, or is as deep as before, may be in normal form already. */
+#define LDG_BUILD_NODES_MAX ((int64_t)1 << 22)
 int ldg_build_make(const ldg_rep *rep, ldg_sig sig, ldg_bounds b, int64_t align, lading_type **out);
 int ldg_build_empty(lading_type **out); /* empty typemap: no bytes, no bounds */
 

@@ -137,7 +137,17 @@ static bool extents_fit(const ldg_rep *rep, ldg_bounds b) {
   return !ldg_sub(b.ub, b.lb, &extent) && !ldg_sub(rep->hi, rep->lo, &extent);
 }
 
+static int nested(const ldg_rep *rep) {
+  return rep->depth > LADING_DEPTH_MAX ? LADING_ERR_DEPTH : rep->nodes > LDG_BUILD_NODES_MAX ? LADING_ERR_OVERFLOW : LADING_OK;
+}
+
 int ldg_build_make(const ldg_rep *rep, ldg_sig sig, ldg_bounds b, int64_t align, lading_type **out) {
+  const int e = nested(rep);
+  if (e) ldg_rep_free(rep);
+  return e ? e : ldg_build_own(rep, sig, b, align, out);
+}
+
+int ldg_build_own(const ldg_rep *rep, ldg_sig sig, ldg_bounds b, int64_t align, lading_type **out) {
   bool fit = extents_fit(rep, b);
   lading_type *t = fit ? ldg_alloc((int64_t)sizeof *t) : NULL;
   if (!t) {
@@ -167,7 +177,7 @@ int ldg_build_from_rep(const ldg_rep *rep, lading_type **out) {
   if (rep->size == 0) return ldg_build_empty(out);
   ldg_sig bytes = { rep->size, &ldg_build_elem_nodes[LADING_BYTE] };
   ldg_bounds b = { .lb = rep->lo, .ub = rep->hi, .any = true };
-  return ldg_build_make(ldg_rep_ref(rep), bytes, b, 1, out);
+  return ldg_build_own(ldg_rep_ref(rep), bytes, b, 1, out);
 }
 
 void ldg_build_destroy(lading_type *t) {
@@ -190,5 +200,5 @@ int lading_type_resized(const lading_type *old, int64_t lb, int64_t extent, ladi
   ldg_bounds b = { .lb = lb, .any = true, .marked = true };
   if (!old || !out) return LADING_ERR_ARG;
   if (ldg_add(lb, extent, &b.ub)) return LADING_ERR_OVERFLOW;
-  return ldg_build_make(ldg_rep_ref(old->rep), old->sig, b, old->align, out);
+  return ldg_build_own(ldg_rep_ref(old->rep), old->sig, b, old->align, out);
 }

@@ -1,5 +1,6 @@
 /* layout: canonical reps interned by content, and facts that are made at first demand. */
 #include "layout.h"
+#include "rep_map.h"
 
 static ldg_layout *layout_of(const ldg_memo_entry *e) {
   return (ldg_layout *)e;
@@ -79,12 +80,13 @@ static uint64_t bits_of_lengths(const ldg_rep *r) {
   return bits;
 }
 
-static uint64_t bits(const ldg_rep *r) {
+static uint64_t bits(ldg_map *met, const ldg_rep *r) {
   if (r->kind == LDG_BYTES) return (uint64_t)r->n;
+  if (ldg_map_met(met, r)) return 0; /* they are in it */
   if (r->cnt && r->child->kind == LDG_BYTES && r->stride == r->child->n) return bits_of_lengths(r);
   uint64_t all = bits_of_list(r->at, r->n) | (r->kind == LDG_REPEAT || r->cnt ? (uint64_t)r->stride : 0);
-  if (r->child) all |= bits(r->child);
-  for (int64_t i = 0; r->kids && i < r->n; i++) all |= bits(r->kids[i]);
+  if (r->child) all |= bits(met, r->child);
+  for (int64_t i = 0; r->kids && i < r->n; i++) all |= bits(met, r->kids[i]);
   return all;
 }
 
@@ -93,7 +95,10 @@ int64_t ldg_layout_grain(const ldg_layout *l) {
   _Atomic int64_t *slot = &((ldg_layout *)(uintptr_t)l)->grain;
   int64_t grain = atomic_load_explicit(slot, memory_order_relaxed);
   if (!grain) {
-    grain = 1 << __builtin_ctzll(bits(l->rep) | 16);
+    ldg_map met;
+    ldg_map_open(&met);
+    grain = 1 << __builtin_ctzll(bits(&met, l->rep) | 16);
+    ldg_map_close(&met);
     atomic_store_explicit(slot, grain, memory_order_relaxed);
   }
   return grain;

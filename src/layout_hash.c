@@ -3,6 +3,7 @@
  * a part counts its offsets. Loops go by doubling, so nothing is expanded. */
 #include "base_hash.h"
 #include "layout.h"
+#include "rep_map.h"
 
 enum { ID_VERSION = 2 };
 
@@ -42,7 +43,7 @@ static part copies(int64_t n, int64_t stride, const part *k) {
   return all;
 }
 
-static part part_of(const ldg_rep *r);
+static part part_of(ldg_map *met, const ldg_rep *r);
 
 static part bytes(int64_t n) {
   part one = { 1, 0, 0, ldg_word_letter(0) }; /* a first offset is no delta: it has a place, but no letter */
@@ -51,26 +52,44 @@ static part bytes(int64_t n) {
 }
 
 /* Equal neighbours, of counts or of kids, are computed once. */
-static part list(const ldg_rep *r) {
-  part all = empty, k = r->child ? part_of(r->child) : empty, e = k;
+static part list(ldg_map *met, const ldg_rep *r) {
+  part all = empty, k = r->child ? part_of(met, r->child) : empty, e = k;
   for (int64_t i = 0; i < r->n; i++) {
     if (r->cnt && (i == 0 || r->cnt[i] != r->cnt[i - 1])) e = copies(r->cnt[i], r->stride, &k);
-    if (r->kids && (i == 0 || r->kids[i] != r->kids[i - 1])) e = part_of(r->kids[i]);
+    if (r->kids && (i == 0 || r->kids[i] != r->kids[i - 1])) e = part_of(met, r->kids[i]);
     part here = moved(e, r->at[i]);
     all = then(&all, &here);
   }
   return all;
 }
 
-static part part_of(const ldg_rep *r) {
-  if (r->size == 0) return empty;
-  if (r->runs == 1) return moved(bytes(r->size), r->first);
-  if (r->kind != LDG_REPEAT) return list(r);
-  part k = part_of(r->child);
+static part part_made(ldg_map *met, const ldg_rep *r) {
+  if (r->kind != LDG_REPEAT) return list(met, r);
+  part k = part_of(met, r->child);
   return copies(r->n, r->stride, &k);
 }
 
+/* Those of shared nodes are remembered: time follows the nodes there are. */
+static part part_of(ldg_map *met, const ldg_rep *r) {
+  if (r->size == 0) return empty;
+  if (r->runs == 1) return moved(bytes(r->size), r->first);
+  if (!ldg_rep_shared(r)) return part_made(met, r);
+  const part *known = ldg_map_get(met, r);
+  if (known) return *known;
+  const part p = part_made(met, r);
+  part *kept = ldg_alloc(sizeof *kept);
+  void **place = kept ? ldg_map_put(met, r) : NULL;
+  if (place) *kept = p, *place = kept;
+  else ldg_free(kept);
+  return p;
+}
+
 lading_id ldg_layout_id(const ldg_rep *r) {
-  const part p = part_of(r);
+  ldg_map met;
+  int64_t i = 0;
+  ldg_map_open(&met);
+  const part p = part_of(&met, r);
+  for (void *kept; (kept = ldg_map_next(&met, &i));) ldg_free(kept);
+  ldg_map_close(&met);
   return ldg_word_id(ID_VERSION, p.n, p.first, p.w.h);
 }

@@ -98,7 +98,7 @@ int ldg_nest_terms(const ldg_rep *r, ldg_term *out, int max) { return terms_at(r
 
 /* One side of a copy, read from the inside out: bytes, dims, items. There are as many items as it takes ("open"). */
 typedef struct radix { int64_t n, stride; } radix;
-typedef struct side { radix r[LADING_DEPTH_MAX + 2]; int count, next; bool open; int64_t left, stride; } side;
+typedef struct side { radix r[LDG_DEPTH_MAX + 2]; int count, next; bool open; int64_t left, stride; } side;
 
 static bool side_of(side *s, const ldg_rep *r, int64_t extent, int64_t *at) {
   *at = 0;

@@ -6,6 +6,7 @@
 #include "plan_joint.h"
 #include "plan_pair.h"
 #include "plan_tree.h"
+#include "rep_map.h"
 
 #include <pthread.h>
 
@@ -94,7 +95,7 @@ static int choose(ldg_step *s, int dir, const char *force) {
 
 static void close_step(ldg_step *s);
 static void free_step(ldg_step *s) {
-  if (!s) return;
+  if (!s || s->shared-- > 0) return;
   close_step(s);
   ldg_free(s);
 }
@@ -143,37 +144,48 @@ static int nest_of_step(ldg_step *s, ldg_nest *n) {
   return e;
 }
 
-static int open_step(ldg_step *s, const ldg_rep *r, const char *force);
-static int new_step(ldg_step **out, const ldg_rep *r, const char *force) {
+/* What steps are opened with: the steps of nodes that are there more than once, which have one each, with one table of offsets; and what is forced, which differs by level, so
+ * that then nothing is shared. */
+typedef struct opening { ldg_map *met; const char *force; } opening;
+static opening opening_below(const opening *o) { return (opening){ o->met, below(o->force) }; }
+
+static int open_step(ldg_step *s, const ldg_rep *r, const opening *o);
+static int new_step(ldg_step **out, const ldg_rep *r, const opening *o) {
   if (r->kind == LDG_BYTES) return LADING_OK; /* NULL stands for bytes */
-  *out = ldg_alloc(sizeof **out);
-  return *out ? open_step(*out, r, force) : LADING_ERR_NOMEM;
+  const bool shares = !o->force && ldg_rep_shared(r);
+  ldg_step *met = shares ? ldg_map_get(o->met, r) : NULL;
+  if (met) return met->shared++, *out = met, LADING_OK;
+  if (!(*out = ldg_alloc(sizeof **out))) return LADING_ERR_NOMEM;
+  const int e = open_step(*out, r, o);
+  void **place = shares && !e ? ldg_map_put(o->met, r) : NULL;
+  if (place) *place = *out;
+  return e;
 }
 
-static int open_copies(ldg_step *s, const char *force) {
+static int open_copies(ldg_step *s, const opening *o) {
   const ldg_rep *r = s->rep;
   int64_t most = 1;
   if (ldg_nest_of_list(r, &(ldg_nest){ 0 })) return LADING_OK; /* one run an entry */
   for (int64_t i = 0; i < r->n; i++) most = ldg_max(most, r->cnt[i]);
   const int e = ldg_rep_repeat(most, r->stride, r->child, &s->copies);
-  return e ? e : new_step(&s->child, s->copies, force);
+  return e ? e : new_step(&s->child, s->copies, o);
 }
 
 /* Written-out nodes that get a step each. Shared children are few nodes of description and may be very many of these. */
 #define STEPS_MAX (1 << 16)
 
-static int open_kids(ldg_step *s, const char *force) {
+static int open_kids(ldg_step *s, const opening *o) {
   const ldg_rep *r = s->rep;
   s->thin = r->nodes > STEPS_MAX;
   if (s->thin) return LADING_OK;
-  if (r->cnt) return open_copies(s, force);
-  if (r->kind == LDG_REPEAT || r->kind == LDG_BLOCKS) return new_step(&s->child, r->child, force);
+  if (r->cnt) return open_copies(s, o);
+  if (r->kind == LDG_REPEAT || r->kind == LDG_BLOCKS) return new_step(&s->child, r->child, o);
   if (r->kind != LDG_JOIN) return LADING_OK;
   s->kids = ldg_alloc(r->n * (int64_t)sizeof *s->kids);
   if (!s->kids) return LADING_ERR_NOMEM;
   memset(s->kids, 0, (size_t)r->n * sizeof *s->kids);
   int e = LADING_OK;
-  for (int64_t i = 0; i < r->n && !e; i++) e = new_step(&s->kids[i], r->kids[i], force);
+  for (int64_t i = 0; i < r->n && !e; i++) e = new_step(&s->kids[i], r->kids[i], o);
   return e;
 }
 
@@ -200,13 +212,14 @@ static void blank(ldg_step *s, const ldg_rep *r) {
 }
 
 /* On an error the caller closes the step. */
-static int open_step(ldg_step *s, const ldg_rep *r, const char *force) {
+static int open_step(ldg_step *s, const ldg_rep *r, const opening *o) {
   ldg_nest n;
+  const opening kids = opening_below(o);
   blank(s, r);
-  int e = open_kids(s, below(force));
+  int e = open_kids(s, &kids);
   if (!e) e = nest_of_step(s, &n);
   if (!e) e = index_entries(s);
-  return e ? e : both_ways(s, &n, !ldg_rep_disjoint(r), force);
+  return e ? e : both_ways(s, &n, !ldg_rep_disjoint(r), o->force);
 }
 
 /* ---- plans ---- */
@@ -298,7 +311,10 @@ static int make(const ldg_layout *l, int64_t extent, const char *force, ldg_plan
   memset(&p->many, 0, offsetof(ldg_step, job));
   p->distinct = distinct_items(r, extent);
   for (int dir = LDG_PACK; dir <= LDG_UNPACK; dir++) p->easy[dir] = easy_items(p, dir);
-  int e = open_step(&p->one, r, force && *force == '*' ? NULL : force);
+  ldg_map met;
+  ldg_map_open(&met);
+  int e = open_step(&p->one, r, &(opening){ &met, force && *force == '*' ? NULL : force });
+  ldg_map_close(&met);
   if (!e) e = open_many(p, r, force);
   if (e) close_plan(p);
   else *out = p;

@@ -22,6 +22,7 @@ struct ldg_step {
   ldg_step *child;             /* NULL: bytes. Of counted blocks: the copies of an entry, a repeat whose count is cnt[i] */
   const ldg_rep *copies;       /* owned: what that child runs */
   ldg_step **kids;             /* of a join; an entry may be NULL: bytes */
+  int64_t shared;              /* others that have this one as child or kid, too, besides one */
   bool thin;                   /* has no steps below: too many nodes, so what is not one job is walked */
   int32_t *at4;                /* short copy of a list's offsets */
   int32_t *where;              /* of many entries that differ in size: the one that holds stream byte b << shift */

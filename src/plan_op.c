@@ -3,6 +3,7 @@
 #include "base_model.h"
 #include "nest_tree.h"
 #include "plan_tree.h"
+#include "rep_map.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -26,18 +27,26 @@ const ldg_op_table *ldg_plan_ops_first(void) {
 /* ---- whole elements ---- */
 
 /* Divides g, and the length of every block that steps run as one. */
-static int64_t grain(const ldg_rep *r, int64_t g) {
+static int64_t grain(ldg_map *met, const ldg_rep *r, int64_t g) {
   if (r->kind == LDG_BYTES) return ldg_gcd(g, r->n);
+  if (ldg_map_met(met, r)) return g; /* it divides those, too */
   if (r->cnt && ldg_nest_of_list(r, &(ldg_nest){ 0 }))
     for (int64_t i = 0; i < r->n && g != 1; i++) g = ldg_gcd(g, r->cnt[i] * r->child->size);
   else if (r->kind == LDG_JOIN)
-    for (int64_t i = 0; i < r->n && g != 1; i++) g = grain(r->kids[i], g);
+    for (int64_t i = 0; i < r->n && g != 1; i++) g = grain(met, r->kids[i], g);
   else
-    g = grain(r->child, g);
+    g = grain(met, r->child, g);
   return g;
 }
 
-static bool are_whole(const ldg_plan *p, int64_t size) { return !p->one.thin && grain(p->layout->rep, 0) % size == 0; }
+static bool are_whole(const ldg_plan *p, int64_t size) {
+  ldg_map met;
+  if (p->one.thin) return false;
+  ldg_map_open(&met);
+  const int64_t g = grain(&met, p->layout->rep, 0);
+  ldg_map_close(&met);
+  return g % size == 0;
+}
 
 /* ---- predictions ---- */
 

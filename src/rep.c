@@ -93,7 +93,7 @@ static int publish(ldg_rep *r, const facts *f, const ldg_rep **out) {
 /* Whether one more level may stand on this child. */
 static int may_hold(const ldg_rep *child) {
   if (!child) return LADING_ERR_ARG;
-  if (child->depth >= LADING_DEPTH_MAX) return LADING_ERR_DEPTH;
+  if (child->depth >= LDG_DEPTH_MAX) return LADING_ERR_DEPTH;
   return child->nodes >= LDG_NODES_MAX ? LADING_ERR_OVERFLOW : LADING_OK;
 }
 

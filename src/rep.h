@@ -20,7 +20,9 @@
 typedef enum ldg_kind { LDG_BYTES, LDG_REPEAT, LDG_BLOCKS, LDG_JOIN } ldg_kind;
 typedef struct ldg_rep ldg_rep;
 
-#define LDG_NODES_MAX ((int64_t)1 << 22) /* of a rep written out as a tree: bounds the walks that do so */
+#define LDG_NODES_MAX ((int64_t)1 << 23) /* of a rep written out as a tree: bounds the walks that do so */
+#define LDG_DEPTH_MAX (LADING_DEPTH_MAX + 64)
+/* Both are more than types of users may have (build.h): normal form puts an offset at the root, and loops into lists. */
 
 struct ldg_rep {
   _Atomic int64_t refs;       /* LDG_IMMORTAL: static, never counted */
@@ -120,7 +122,7 @@ typedef struct ldg_cursor_level { const ldg_rep *r; int64_t i, j, base; } ldg_cu
 typedef struct ldg_cursor {
   int top;                                             /* innermost open level; -1: at the end */
   int64_t off, len;                                    /* what is left of the current leaf */
-  ldg_cursor_level level[LADING_DEPTH_MAX + 2];
+  ldg_cursor_level level[LDG_DEPTH_MAX + 2];
 } ldg_cursor;
 void ldg_cursor_seek(ldg_cursor *c, const ldg_rep *r, int64_t byte); /* 0 <= byte <= size */
 /* The current contiguous piece, not merged: false at the end. Take n <= *len bytes of it to go on. */

@@ -307,24 +307,31 @@ static const ldg_rep *peel(const ldg_rep *r, bool lists, loop *l, int *n) {
   return r;
 }
 
-/* Two index vectors that differ first in a loop of gap g are at least g apart there; what the loops of smaller gap add to
- * that is less than their span. */
-static bool disjoint(ldg_map *met, const ldg_rep *r) {
-  loop l[LADING_DEPTH_MAX + 1];
+/* Are copies of what the loops run over, *inner, apart? Two index vectors that differ first in a loop of gap g are at least g apart there; what
+ * the loops of smaller gap add to that is less than their span. Not inlined: its loops are not to be on the stack while children are looked at. */
+static __attribute__((noinline)) bool loops_apart(const ldg_rep *r, const ldg_rep **inner) {
+  loop l[LDG_DEPTH_MAX + 1];
   int n;
-  if (r->runs <= 1) return true;
-  const ldg_rep *k = peel(r, true, l, &n);
+  const ldg_rep *k = *inner = peel(r, true, l, &n);
   int64_t span = k->hi - k->lo;
   sort_by_gap(l, n);
   for (int i = 0; i < n; i++) {
     if (l[i].gap < span) return false;
     span += l[i].reach;
   }
-  if (k->runs == 1) return true;
+  return true;
+}
+
+/* Whoever comes here with r has remembered it; what loops that nobody shares run over may be shared all the same. */
+static bool disjoint(ldg_map *met, const ldg_rep *r) {
+  const ldg_rep *k;
+  if (r->runs <= 1) return true;
+  if (!loops_apart(r, &k)) return false;
+  if (k->runs == 1 || (k != r && ldg_map_met(met, k))) return true;
   if (!children_apart(k)) return false;
   for (int64_t i = 0; k->kids && i < k->n; i++)
     if (!same_as_before(k, i) && !ldg_map_met(met, k->kids[i]) && !disjoint(met, k->kids[i])) return false;
-  return !k->child || disjoint(met, k->child);
+  return !k->child || ldg_map_met(met, k->child) || disjoint(met, k->child);
 }
 
 bool ldg_rep_disjoint(const ldg_rep *r) {
@@ -348,8 +355,8 @@ typedef struct look {
 /* Looks for two index vectors whose offsets differ by less than the block. Loops come by falling stride; `off` is the
  * difference so far, and left[k] how far the loops from k on and the block can still move it. */
 typedef struct search {
-  loop l[LADING_DEPTH_MAX + 1];
-  int64_t left[LADING_DEPTH_MAX + 2];
+  loop l[LDG_DEPTH_MAX + 1];
+  int64_t left[LDG_DEPTH_MAX + 2];
   int n, *steps;
 } search;
 
@@ -373,9 +380,9 @@ static bool may_meet(search *s, int i, int64_t off, bool differ) {
 }
 
 /* Copies of whatever the loops run over meet, span for span; true also where the search gives up. */
-static bool loops_may_meet(int *steps, const ldg_rep *r, const ldg_rep **inner) {
+static __attribute__((noinline)) bool loops_may_meet(int *steps, const ldg_rep *r, const ldg_rep **inner) {
   search s;
-  loop up[LADING_DEPTH_MAX + 1];
+  loop up[LDG_DEPTH_MAX + 1];
   *inner = peel(r, false, up, &s.n);
   sort_by_gap(up, s.n);
   if (s.n && up[0].gap == 0) return true;
@@ -416,7 +423,7 @@ static int overlaps(look *k, const ldg_rep *r, bool *out);
 
 static int children_overlap(look *k, const ldg_rep *r, bool *out) {
   *out = false;
-  if (r->child) return overlaps(k, r->child, out);
+  if (r->child) return ldg_map_met(&k->met, r->child) ? LADING_OK : overlaps(k, r->child, out);
   for (int64_t i = 0; r->kids && i < r->n && !*out; i++) {
     int rc = same_as_before(r, i) || ldg_map_met(&k->met, r->kids[i]) ? LADING_OK : overlaps(k, r->kids[i], out);
     if (rc) return rc;
@@ -434,12 +441,12 @@ static int overlaps(look *k, const ldg_rep *r, bool *out) {
     k->runs -= r->runs;
     return sort_and_look(r, out);
   }
-  *out = true;
-  return loops_may_meet(&k->steps, r, &inner) || inner == r ? LADING_OK : overlaps(k, inner, out);
+  *out = loops_may_meet(&k->steps, r, &inner) || inner == r;
+  return *out || ldg_map_met(&k->met, inner) ? LADING_OK : overlaps(k, inner, out);
 }
 
 static int whole_overlaps(const ldg_rep *r, bool *out) {
-  look k = { .runs = LOOK_RUNS, .steps = LOOK_STEPS };
+  look k = { .runs = 2 * LOOK_RUNS, .steps = LOOK_STEPS }; /* parts that touch have more runs than the whole: each has two, and loses one at most */
   ldg_map_open(&k.met);
   const int rc = overlaps(&k, r, out);
   ldg_map_close(&k.met);

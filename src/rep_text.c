@@ -202,7 +202,7 @@ static int read_kind(const char **p, int level, const ldg_rep **out) {
 }
 
 static int read_rep(const char **p, int level, const ldg_rep **out) {
-  if (level > LADING_DEPTH_MAX) return LADING_ERR_DEPTH;
+  if (level > LDG_DEPTH_MAX) return LADING_ERR_DEPTH;
   const ldg_rep *r = NULL;
   int rc = read_mark(p, '(');
   if (!rc) rc = read_kind(p, level, &r);

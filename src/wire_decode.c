@@ -230,7 +230,7 @@ static int make_type(body *b, lading_type **out) {
     return rc;
   }
   lading_type *t;
-  rc = ldg_build_make(b->rep, b->sig, bounds, (int64_t)1 << align, &t); /* has the rep now, also if it failed */
+  rc = ldg_build_own(b->rep, b->sig, bounds, (int64_t)1 << align, &t); /* has the rep now, also if it failed */
   ldg_build_sig_free(b->sig);
   if (rc) return rc;
   ldg_wire_set_name(t, &b->id);

