@@ -336,7 +336,8 @@ LADING_API void lading_map_free(lading_map *map); /* unmaps everything; no pin i
 #define LADING_NOT_MAPPED 3
 
 /* [remote, remote + bytes) of `owner` is at `local` from now on; `handle` is for unmap. *pin: until released. On an error the range
- * is not taken, and still the caller's to unmap. ERR_ARG (also: local is NULL, the range does not fit in 64 bits), ERR_NOMEM. */
+ * is not taken, and still the caller's to unmap. ERR_ARG (also: local is NULL, the range does not fit in 64 bits), ERR_NOMEM,
+ * ERR_OVERFLOW (the bytes of all ranges do not). */
 LADING_API int lading_map_insert(lading_map *map, uint64_t owner, uint64_t remote, int64_t bytes, void *local, void *handle, lading_mapping **pin);
 /* LADING_OK: one range holds all of these bytes; *local is where the first of them is here, *pin the range. LADING_NOT_MAPPED: none
  * does, outputs are untouched. O(log entries). */

@@ -51,7 +51,8 @@ static int move_op(const lading_type *t, int64_t count, int dir, const void *mem
 static inline const ldg_op *run_op(const lading_type *t, int64_t count, int64_t lo, int64_t hi, lading_op op) {
   if (!t || !valid_op(op) || t->sig.n == 0 || t->sig.node->kind < 0 || t->rep->runs != 1) return NULL;
   int64_t size = t->rep->size;
-  if (count != 1 && (t->ub - t->lb != size || count < 0 || ldg_mul(count, size, &size))) return NULL;
+  int64_t end;
+  if (count != 1 && (t->ub - t->lb != size || count < 0 || ldg_mul(count, size, &size) || ldg_add(t->rep->first, size, &end))) return NULL;
   const ldg_op *k = ldg_plan_op(op, (lading_elem)t->sig.node->kind);
   return k && lo >= 0 && lo <= hi && hi <= size && ldg_op_ends(k, lo) && ldg_op_ends(k, hi) ? k : NULL;
 }
@@ -168,11 +169,16 @@ int lading_unpack_op(const lading_type *type, int64_t count, void *mem, const vo
 
 static bool all_bytes(ldg_sig s) { return s.n == 0 || s.node->kind == LADING_BYTE; }
 
+/* Of types, however many items there are: none of one that the op is not for is an error, too. */
+static bool both_support(ldg_sig s, ldg_sig d, lading_op op) {
+  const ldg_sig typed = all_bytes(s) ? d : s;
+  return typed.n == 0 || ldg_api_all_support(op, typed.node->kinds | (all_bytes(d) ? 0 : d.node->kinds));
+}
+
 /* The elements of both sides of a copy: bytes alone are whatever the other side says. */
-static int common_elements(ldg_sig s, ldg_sig d, lading_op op, int64_t lo, int64_t hi, ldg_sig *out) {
+static int common_elements(ldg_sig s, ldg_sig d, int64_t lo, int64_t hi, ldg_sig *out) {
   const bool untyped = all_bytes(s) || all_bytes(d);
   *out = all_bytes(s) ? d : s;
-  if (out->n && !ldg_api_all_support(op, out->node->kinds | (untyped ? 0 : d.node->kinds))) return LADING_ERR_UNSUPPORTED;
   if (!boundaries(*out, out->n ? out->n * out->node->size : 0, lo, hi)) return LADING_ERR_ARG;
   return untyped || ldg_elements_agree(s, d, lo, hi) ? LADING_OK : LADING_ERR_ARG;
 }
@@ -183,7 +189,7 @@ int ldg_api_common_elements(const lading_type *st, int64_t sc, const lading_type
   if (!e) e = ldg_build_sig_times(dt->sig, dc, &ds);
   if (e) return e;
   if (lo < 0 || lo > hi || hi > ldg_min(sc * st->rep->size, dc * dt->rep->size)) return LADING_ERR_RANGE;
-  return common_elements(ss, ds, op, lo, hi, out);
+  return both_support(st->sig, dt->sig, op) ? common_elements(ss, ds, lo, hi, out) : LADING_ERR_UNSUPPORTED;
 }
 
 /* Whole messages of a few elements of one kind: packed, reduced and unpacked by the jobs that there are. */

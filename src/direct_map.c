@@ -141,11 +141,12 @@ void ldg_direct_map_free(lading_map *m) {
 }
 
 int ldg_direct_map_insert(lading_map *m, uint64_t owner, uint64_t remote, int64_t bytes, void *local, void *handle, lading_mapping **pin) {
+  int64_t all;
   lading_mapping *dead = NULL, *e = ldg_alloc(sizeof *e);
   if (!e) return LADING_ERR_NOMEM;
   *e = (lading_mapping){ .owner = owner, .remote = remote, .bytes = bytes, .pins = 1, .local = local, .handle = handle };
   pthread_mutex_lock(&m->lock);
-  const bool fits = make_room(m);
+  const bool counts = !ldg_add(m->counts.bytes, bytes, &all), fits = counts && make_room(m);
   if (fits) {
     take_out_overlaps(m, owner, remote, last_of(remote, (uint64_t)bytes), &dead);
     put_at(m, lower(m, owner, remote), e);
@@ -156,7 +157,7 @@ int ldg_direct_map_insert(lading_map *m, uint64_t owner, uint64_t remote, int64_
   unmap(m, dead);
   if (fits) *pin = e;
   else ldg_free(e);
-  return fits ? LADING_OK : LADING_ERR_NOMEM;
+  return fits ? LADING_OK : counts ? LADING_ERR_NOMEM : LADING_ERR_OVERFLOW;
 }
 
 int ldg_direct_map_find(lading_map *m, uint64_t owner, uint64_t remote, int64_t bytes, void **local, lading_mapping **pin) {

@@ -104,13 +104,12 @@ static void heed_epoch(lading_peer *p, uint64_t epoch) {
   ldg_peer_table_clear(&p->got);
 }
 
-/* The type went out: the hint is that it arrives. */
-static int note_sent(lading_peer *p, const lading_id *name, const lading_type *t) {
+/* The type went out: the hint is that it arrives. What there is no memory to note travels again, as what the table has no room for does. */
+static void note_sent(lading_peer *p, const lading_id *name, const lading_type *t) {
   ldg_peer_entry *e = ldg_peer_table_find(&p->sent, name);
   if (e) e->known = true;
-  const int rc = e ? LADING_OK : ldg_peer_table_add(&p->sent, name, t, true);
-  if (!rc) p->counts.layouts_sent++;
-  return rc;
+  else (void)ldg_peer_table_add(&p->sent, name, t, true);
+  p->counts.layouts_sent++;
 }
 
 /* One more reference to a type in the table, or NULL. */
@@ -142,8 +141,8 @@ int ldg_peer_offer(lading_peer *p, const lading_type *t, int64_t count, void *ms
   rc = write_type(p->epoch, &name, t, count, msg, cap, &used);
   if (!rc) {
     pthread_mutex_lock(&p->lock);
-    rc = note_sent(p, &name, t);
-    if (!rc) p->counts.offers++;
+    note_sent(p, &name, t);
+    p->counts.offers++;
     pthread_mutex_unlock(&p->lock);
   }
   if (!rc || rc == LADING_ERR_RANGE) *n = used;
@@ -162,8 +161,7 @@ int ldg_peer_reply(lading_peer *p, const void *msg, int64_t n, void *out, int64_
   if (!t) return LADING_ERR_ARG;
   int rc = write_type(p->epoch, &m.name, t, m.count, out, cap, on);
   pthread_mutex_lock(&p->lock);
-  if (!rc) rc = note_sent(p, &m.name, t);
-  if (!rc) p->counts.needs++;
+  if (!rc) note_sent(p, &m.name, t), p->counts.needs++;
   pthread_mutex_unlock(&p->lock);
   lading_type_free(t);
   return rc;

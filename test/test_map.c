@@ -163,6 +163,21 @@ START_TEST(arguments) {
 }
 END_TEST
 
+/* Ranges of more bytes than can be counted. */
+START_TEST(bytes_are_counted) {
+  int64_t gone[2] = { 0, 0 };
+  lading_map *m = map_new(0, 100, count_unmaps, gone);
+  lading_mapping *pin = NULL, *none = NULL;
+  ck_assert_int_eq(lading_map_insert(m, 1, 0, INT64_MAX, place(0), NULL, &pin), LADING_OK);
+  ck_assert_int_eq(lading_map_insert(m, 2, 0, INT64_MAX, place(0), NULL, &none), LADING_ERR_OVERFLOW);
+  ck_assert(!none && counts_of(m).entries == 1 && counts_of(m).bytes == INT64_MAX);
+  lading_map_release(m, pin);
+  insert(m, 2, 0, 10);
+  ck_assert(gone[0] == 1 && gone[1] == INT64_MAX && counts_of(m).bytes == 10);
+  lading_map_free(m);
+}
+END_TEST
+
 /* Without memory a range is not taken: it is still the caller's, and those that it would replace stay. */
 START_TEST(no_memory) {
   int64_t gone[2] = { 0, 0 };
@@ -372,6 +387,6 @@ START_TEST(many_threads) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("map", argc, argv, ranges, newer_ranges_win, least_recently_used_leave, pins_keep, invalidation, arguments, no_memory, ranges_put_in_while_it_goes,
+  return CHECK_MAIN("map", argc, argv, ranges, newer_ranges_win, least_recently_used_leave, pins_keep, invalidation, arguments, bytes_are_counted, no_memory, ranges_put_in_while_it_goes,
                     random_histories, many_threads);
 }

@@ -303,6 +303,15 @@ START_TEST(what_is_no_op_or_no_element) {
   ck_assert_int_eq(lading_unpack_op(t, INT64_MAX, &a, &b, 0, 4, LADING_SUM), LADING_ERR_OVERFLOW);
   ck_assert_int_eq(lading_unpack_op(t, 0, NULL, NULL, 0, 0, LADING_SUM), LADING_OK);
   ck_assert_int_eq(lading_copy_op(t, 0, NULL, t, 1, NULL, 0, 0, LADING_SUM), LADING_OK);
+  const lading_type *c = lading_elem_type(LADING_CHAR);
+  ck_assert_int_eq(lading_pack_op(c, 0, NULL, NULL, 0, 0, LADING_SUM), LADING_ERR_UNSUPPORTED);
+  ck_assert_int_eq(lading_copy_op(c, 0, NULL, c, 0, NULL, 0, 0, LADING_SUM), LADING_ERR_UNSUPPORTED);
+  lading_type *far; /* one run of all items, which ends beyond 64 bits */
+  ck_assert_int_eq(lading_type_hindexed_block(1, 1, LIST(INT64_C(1) << 62), lading_elem_type(LADING_BYTE), &far), LADING_OK);
+  char *const from = at_offset((char *)&a, -(INT64_C(1) << 62));
+  ck_assert_int_eq(lading_unpack_op(far, INT64_C(1) << 62, from, &b, 0, 1, LADING_BOR), LADING_ERR_OVERFLOW);
+  ck_assert_int_eq(lading_unpack_op(far, (INT64_C(1) << 62) - 1, from, &b, 0, 0, LADING_BOR), LADING_OK);
+  lading_type_free(far);
   ck_assert(a == 1 && b == 2);
 }
 END_TEST

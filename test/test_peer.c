@@ -580,8 +580,21 @@ START_TEST(no_memory) {
 }
 END_TEST
 
+/* An offer that fails has written nothing; one that there is no memory to note is an offer all the same. */
+START_TEST(offers_without_memory) {
+  for (int64_t n = 0, len = -1, rc = LADING_ERR_NOMEM; rc; n++) {
+    char msg[256] = { 0 };
+    lading_peer *p;
+    ck_assert_int_eq(lading_peer_create(&(lading_peer_attr){ 1 << 20, 1 }, &p), LADING_OK); ldg_alloc_fail(n);
+    rc = lading_peer_offer(p, lading_elem_type(LADING_INT32), 1, msg, sizeof msg, &len);
+    ldg_alloc_fail(-1), lading_peer_free(p);
+    ck_assert(rc ? rc == LADING_ERR_NOMEM && len == -1 && !msg[0] : len > 0 && msg[0]);
+  }
+}
+END_TEST
+
 int main(int argc, char **argv) {
   return CHECK_MAIN("peer", argc, argv, offer_accept, need_and_reply, names_tell_types_apart, constructors_do_not_matter, eviction_spares_what_is_held,
                     no_capacity_at_all, epochs, all_short_histories, long_random_histories, altered_messages, creation_arguments, call_arguments, small_buffers,
-                    threads_share_a_peer, no_memory);
+                    threads_share_a_peer, no_memory, offers_without_memory);
 }

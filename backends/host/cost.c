@@ -161,7 +161,7 @@ static double windows_cost(const ldg_nest *n, int inside, int times, double wind
   double windows = 1, items = 1;
   for (int k = inside; k < n->nd; k++) {
     const double many = (double)n->dim[k].n;
-    windows *= k > inside ? many : (double)((int64_t)(many + times - 1) / times);
+    windows *= k > inside || many >= 0x1p62 ? many : (double)((int64_t)(many + times - 1) / times);
     items *= many;
   }
   const double rows = inside < n->nd ? items / (double)n->dim[inside].n : 1;
