@@ -11,7 +11,7 @@ passed=0 failed=0 new='' cpu=aarch64 # cpu: the one that is emulated, as uname n
 usage() {
   cat <<'END'
 usage: ./bootstrap.sh COMMAND
-  bench          build, check lbench's strategies on every problem, time the DDTBench suite
+  bench          build, check lbench's strategies on every small problem, time the DDTBench suite
   test           every test: release, install, sanitizers, kernels for aarch64 in an emulator, clang, a short fuzz; ends with
                  "N passed, N failed"
   test --quick   the release build and its tests only
@@ -289,7 +289,7 @@ test_all() {
 bench() {
   need_build
   build build --buildtype=release
-  say "lbench verify --quick: every strategy that can, on every problem, against the definition"
+  say "lbench verify --quick: every strategy that can, on every small problem, against the definition"
   build/bench/lbench verify --quick
   say "lbench time bench/suites/ddtbench.suite"
   build/bench/lbench time bench/suites/ddtbench.suite
