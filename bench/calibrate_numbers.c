@@ -388,8 +388,15 @@ static void ask_ahead(const bench_pools *p, ldg_model *m) {
 
 /* ---- long blocks ------------------------------------------------------------------------------------------------------- */
 
-/* A whole run of n bytes by the dense kernel, with these thresholds. The model in use is put aside for that. */
-static double run_ns(const bench_pools *p, const ldg_model *m, int64_t libc, int64_t stream, int64_t n) {
+/* A word of every line of a message that was just moved: whoever receives it. */
+static void read_lines(const char *at, int64_t n) {
+  uint64_t all = 0, word;
+  for (int64_t i = 0; i + 8 <= n; i += 64) memcpy(&word, at + i, 8), all += word;
+  __asm__ volatile("" ::"r"(all) : "memory");
+}
+
+/* A whole run of n bytes by the dense kernel, with these thresholds, read where it went if `is_read`. The model in use is put aside for that. */
+static double run_ns(const bench_pools *p, const ldg_model *m, int64_t libc, int64_t stream, int64_t n, bool is_read) {
   ldg_model other = *m;
   ldg_job j;
   const ldg_nest one = { .block = n, .nd = 1, .once = true, .dim = { { 1, n, n } } };
@@ -402,7 +409,10 @@ static double run_ns(const bench_pools *p, const ldg_model *m, int64_t libc, int
   for (int i = 0; i < 6; i++) {
     const int64_t reps = ldg_max(1, ((int64_t)1 << 18) / n);
     const double start = calibrate_now();
-    for (int64_t k = 0; k < reps; k++) j.run(&j, p->strided, p->dense, 0, 1);
+    for (int64_t k = 0; k < reps; k++) {
+      j.run(&j, p->strided, p->dense, 0, 1);
+      if (is_read) read_lines(p->dense, n);
+    }
     if (i) least = fmin(least, (calibrate_now() - start) / (double)reps);
   }
   return least;
@@ -465,11 +475,15 @@ int64_t calibrate_masked(const bench_pools *p) {
   return windows[best_write(ns)];
 }
 
+/* Do stores past the caches gain for n bytes? Nobody packs what nobody reads, and what went past the caches is read from memory. */
+static bool is_streamed(const bench_pools *p, const ldg_model *m, int64_t n) {
+  return run_ns(p, m, INT64_MAX, n, n, true) <= 0.97 * run_ns(p, m, INT64_MAX, INT64_MAX, n, true);
+}
 /* The least size from which on all sizes gain by it; INT32_MAX when the largest does not. */
 static int64_t stream_from(const bench_pools *p, const ldg_model *m) {
   int64_t n = ldg_min((int64_t)256 << 20, p->bytes);
-  if (run_ns(p, m, INT64_MAX, n, n) > 0.97 * run_ns(p, m, INT64_MAX, INT64_MAX, n)) return INT32_MAX;
-  while (n > (int64_t)256 << 10 && run_ns(p, m, INT64_MAX, n / 2, n / 2) <= 0.97 * run_ns(p, m, INT64_MAX, INT64_MAX, n / 2)) n /= 2;
+  if (!is_streamed(p, m, n)) return INT32_MAX;
+  while (n > (int64_t)256 << 10 && is_streamed(p, m, n / 2)) n /= 2;
   return n;
 }
 /* Is it better to store to aligned places? Rows that are not, of what the second-level cache holds, read and written. */
@@ -495,7 +509,7 @@ static int64_t is_aligned_better(const bench_pools *p) {
 /* By what libc takes, what loops take: a run of n bytes, and rows of them, not next to each other, of more than the first cache holds. */
 static double libc_for_run(const bench_pools *p, const ldg_model *m, int64_t n) {
   double libc = 1e18, loop = 1e18;
-  for (int k = 0; k < 6; k++) libc = fmin(libc, run_ns(p, m, n, INT64_MAX, n)), loop = fmin(loop, run_ns(p, m, INT64_MAX, INT64_MAX, n));
+  for (int k = 0; k < 6; k++) libc = fmin(libc, run_ns(p, m, n, INT64_MAX, n, false)), loop = fmin(loop, run_ns(p, m, INT64_MAX, INT64_MAX, n, false));
   return libc / loop;
 }
 static double libc_for_rows(const bench_pools *p, const ldg_model *m, int64_t n) {
