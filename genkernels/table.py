@@ -165,9 +165,8 @@ OP_ISAS = ["base", "v3", "neon"]
 # ---- devices ----
 
 # The compiler's options: PTX for the oldest architecture, which drivers compile for all that are not named, and code, of that PTX where that of its own gives the same instructions.
-CUDA_ARCHES = [("compute_75", "[compute_75,sm_80,sm_90]"), ("compute_100", "sm_100")]
-
-# Those that the compiler knows are built.
+# Of all architectures those that the compiler knows are built.
+CUDA_ARCHES = [("compute_75", "compute_75"), ("compute_75", "sm_80"), ("compute_75", "sm_90"), ("compute_100", "sm_100")]
 HIP_ARCHES = ["gfx906", "gfx90a", "gfx942"]
 
 # How an element is held on a device, where no long double is: C type, packed bytes, how it is read and written (cargo_reduce.h).
