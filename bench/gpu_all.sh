@@ -50,7 +50,9 @@ END2
 case ${1:-} in
   -h | --help) usage; exit 0 ;;
   --carry) carry "${2:-build-carry}"; exit ;;
+  -*) usage >&2; exit 2 ;;
 esac
+if [ $# -gt 1 ]; then usage >&2; exit 2; fi
 
 out=${1:-build-gpu/results}
 backend=${BACKEND:-cuda}
@@ -60,8 +62,7 @@ begun=$(date +%s)
 ends=$((begun + ${SECONDS_ALL:-520}))
 kept=10 # seconds for the judgement
 failed=0 missed=0
-mkdir -p "$out"
-out=$(cd "$out" && pwd)
+if ! mkdir -p -- "$out" || ! out=$(cd -- "$out" && pwd); then exit 2; fi # else it would write into /
 if [ -x "$carried/bin/pkg-config" ]; then PATH=$(cd "$carried/bin" && pwd):$PATH; fi
 export PATH
 

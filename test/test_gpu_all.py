@@ -112,6 +112,16 @@ def test_side_by_side(script, tmp):
     check("3 passed, 0 failed" in text and "9 ended well" in text, text)
 
 
+def test_refused(script, tmp):
+    """What is no folder, and cannot be one, ends it before it writes anything."""
+    tmp.mkdir()
+    (tmp / "file").write_text("")
+    for args, says in ((["--quick"], "usage"), ([str(tmp / "one"), str(tmp / "two")], "usage"), ([str(tmp / "file" / "out")], "Not a directory")):
+        r = subprocess.run(["sh", str(script), *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=200, env={**os.environ, **stage(tmp, GOOD, 1.6), "LC_ALL": "C"})
+        check(r.returncode == 2 and r.stdout == "" and says in r.stderr, f"{args}: exit status {r.returncode}: {r.stdout}{r.stderr}")
+    check(not (tmp / "one").exists(), "two folders")
+
+
 def test_carry(script, tmp):
     """What stands for pkg-config on a bare machine answers all that the build asks, from wherever it was carried to."""
     subprocess.run(["sh", str(script), "--carry", str(tmp / "here")], check=True, stdout=subprocess.DEVNULL)
@@ -177,6 +187,7 @@ def main():
         if len(sys.argv) > 2:
             test_rehearsal(script, tmp, pathlib.Path(sys.argv[2]).resolve())
         else:
+            test_refused(script, tmp / "refused")
             test_carry(script, tmp)
             test_made_up(script, tmp)
             test_side_by_side(script, tmp)
