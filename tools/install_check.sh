@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs a build into a scratch folder and uses it as others would: through pkg-config, shared and static, and as a Meson
-# subproject, both ways.    install_check.sh SOURCE BUILD
+# Installs a build into a scratch folder and uses what is there as others would: through pkg-config, shared and static, whichever
+# -Ddefault_library chose, and as a Meson subproject, both ways.    install_check.sh SOURCE BUILD
 set -eu
 [ $# = 2 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
 source=$1 build=$2
@@ -17,43 +17,51 @@ pc=$(find "$scratch/root" -name lading.pc)
 [ -f "$pc" ] || fail "no lading.pc"
 lib=$(find "$scratch/root" -name 'liblading.so')
 static=$(find "$scratch/root" -name 'liblading.a')
-[ -e "$lib" ] || fail "no liblading.so"
-[ -f "$static" ] || fail "no liblading.a"
-[ -e "$lib.0" ] || fail "no liblading.so.0"
-
-extra=$(nm -D --defined-only "$lib" | awk '$NF !~ /^lading_/ { print $NF }')
-[ -z "$extra" ] || fail "liblading.so exports $extra"
-nm -D --defined-only "$lib" | grep -q 'T lading_pack@' || fail "liblading.so does not export lading_pack"
-extra=$(nm -g --defined-only "$static" | awk 'NF == 3 && $2 ~ /[A-Z]/ && $3 !~ /^(lading|ldg)_/ { print $3 }')
-[ -z "$extra" ] || fail "liblading.a defines $extra"
-needs=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -E '^(libc|libpthread|libm|ld-linux.*|ld64|libc\.musl-.*|lib[a-z]*san)\.so' || true)
-[ -z "$needs" ] || fail "liblading.so needs $needs"
+wanted=$(meson introspect --buildoptions "$build" | python3 -c 'import json, sys; print(next(o["value"] for o in json.load(sys.stdin) if o["name"] == "default_library"))')
+[ -e "$lib" ] || [ "$wanted" = static ] || fail "no liblading.so"
+[ -f "$static" ] || [ "$wanted" = shared ] || fail "no liblading.a"
 
 pc_flags() {
   PKG_CONFIG_LIBDIR=$(dirname "$pc") PKG_CONFIG_SYSROOT_DIR=$scratch/root pkg-config "$@" lading # which finds no other library's
 }
-# shellcheck disable=SC2046 # flags are words
-{
+check_shared() {
+  [ -e "$lib.0" ] || fail "no liblading.so.0"
+  extra=$(nm -D --defined-only "$lib" | awk '$NF !~ /^lading_/ { print $NF }')
+  [ -z "$extra" ] || fail "liblading.so exports $extra"
+  nm -D --defined-only "$lib" | grep -q 'T lading_pack@' || fail "liblading.so does not export lading_pack"
+  needs=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -E '^(libc|libpthread|libm|ld-linux.*|ld64|libc\.musl-.*|lib[a-z]*san)\.so' || true)
+  [ -z "$needs" ] || fail "liblading.so needs $needs"
+  # shellcheck disable=SC2046 # flags are words
   $cc -O1 -o "$scratch/shared" "$example" $(pc_flags --cflags --libs)
-  $cc -O1 -o "$scratch/static" "$example" $(pc_flags --cflags) "$static" $(pc_flags --static --libs-only-other) -pthread
+  LD_LIBRARY_PATH=$(dirname "$lib") "$scratch/shared"
+  say "pkg-config: ok, shared $(wc -c < "$lib") bytes"
 }
-LD_LIBRARY_PATH=$(dirname "$lib") "$scratch/shared"
-"$scratch/static"
-if readelf -d "$scratch/static" | grep -q liblading; then fail "the static example needs the shared library"; fi
-say "pkg-config: ok, shared $(wc -c < "$lib") bytes, static $(wc -c < "$static") bytes"
+
+check_static() {
+  extra=$(nm -g --defined-only "$static" | awk 'NF == 3 && $2 ~ /[A-Z]/ && $3 !~ /^(lading|ldg)_/ { print $3 }')
+  [ -z "$extra" ] || fail "liblading.a defines $extra"
+  # shellcheck disable=SC2046 # flags are words
+  $cc -O1 -o "$scratch/static" "$example" $(pc_flags --cflags) "$static" $(pc_flags --static --libs-only-other) -pthread
+  "$scratch/static"
+  if readelf -d "$scratch/static" | grep -q liblading; then fail "the static example needs the shared library"; fi
+  say "pkg-config: ok, static $(wc -c < "$static") bytes"
+}
 
 # A plugin with all of it inside, which exports nothing of it, and may be closed at any time.
-# shellcheck disable=SC2046 # flags are words
-{
+check_plugin() {
+  # shellcheck disable=SC2046 # flags are words
   $cc -O1 -shared -fPIC -o "$scratch/plugin.so" "$source/test/plugin.c" $(pc_flags --cflags) "$static" -Wl,--exclude-libs,liblading.a -pthread
   $cc -O1 -DHOST -o "$scratch/host" "$source/test/plugin.c" -ldl
+  if nm -D --defined-only "$scratch/plugin.so" | grep -q lading_; then fail "the plugin exports functions of lading"; fi
+  mkdir -m 700 "$scratch/kernels"
+  printf '#!/bin/sh\nsleep 0.7\nexit 1\n' > "$scratch/helper" # which is waited for when the plugin is closed
+  chmod 700 "$scratch/helper"
+  LADING_JIT=$scratch/helper LADING_CACHE=$scratch/kernels "$scratch/host" "$scratch/plugin.so" || fail "a plugin that is closed ends its program"
+  say "plugin: ok"
 }
-if nm -D --defined-only "$scratch/plugin.so" | grep -q lading_; then fail "the plugin exports functions of lading"; fi
-mkdir -m 700 "$scratch/kernels"
-printf '#!/bin/sh\nsleep 0.7\nexit 1\n' > "$scratch/helper" # which is waited for when the plugin is closed
-chmod 700 "$scratch/helper"
-LADING_JIT=$scratch/helper LADING_CACHE=$scratch/kernels "$scratch/host" "$scratch/plugin.so" || fail "a plugin that is closed ends its program"
-say "plugin: ok"
+
+if [ -e "$lib" ]; then check_shared; fi
+if [ -f "$static" ]; then check_static; check_plugin; fi
 
 # libyaksa, where it was built: alone under its prefix, by the name that an MPI was linked with, needing nothing of ours.
 yaksa_pc=$(find "$scratch/root" -name yaksa.pc)
