@@ -247,6 +247,13 @@ static int measure(const bench_pools *p, ldg_model *m, double end) {
   return rounds;
 }
 
+/* What `calibrate --device` measured stays, as the rest does there: what nobody measured is the same in all built-in tables. */
+static void keep_devices(ldg_model *m, const ldg_model *used) {
+  memcpy(m->kernel, used->kernel, sizeof m->kernel);
+  memcpy(m->transfer, used->transfer, sizeof m->transfer);
+  m->launch = used->launch, m->handover = used->handover;
+}
+
 static bool make_folders(char *path) {
   for (char *s = path + 1; *s; s++) {
     if (*s != '/') continue;
@@ -258,11 +265,25 @@ static bool make_folders(char *path) {
   return true;
 }
 
+enum { TEMP = 4200 };
+static FILE *open_beside(const char *path, char temp[TEMP]) {
+  snprintf(temp, TEMP, "%s.%ld", path, (long)getpid());
+  return fopen(temp, "w");
+}
+
+static bool is_writable(const char *path) {
+  char temp[TEMP];
+  struct stat s;
+  if (stat(path, &s) == 0 && S_ISDIR(s.st_mode)) return errno = EISDIR, false;
+  FILE *f = open_beside(path, temp);
+  if (f) fclose(f), unlink(temp);
+  return f != NULL;
+}
+
 /* Readers see the old file or the new one. */
 static bool write_file(const char *path, const char *text, size_t n) {
-  char temp[4200];
-  snprintf(temp, sizeof temp, "%s.%ld", path, (long)getpid());
-  FILE *f = fopen(temp, "w");
+  char temp[TEMP];
+  FILE *f = open_beside(path, temp);
   if (!f) return false;
   bool ok = fwrite(text, 1, n, f) == n;
   ok = fflush(f) == 0 && fsync(fileno(f)) == 0 && ok;
@@ -272,9 +293,24 @@ static bool write_file(const char *path, const char *text, size_t n) {
   return false;
 }
 
+static int cannot_write(const char *path) {
+  fprintf(stderr, "lbench: cannot write %s: %s\n", path, strerror(errno));
+  return 1;
+}
+
+int calibrate_target(const char **path) {
+  static char own[4096];
+  if (!*path) {
+    if (!ldg_model_path(own, sizeof own)) return fprintf(stderr, "lbench: no folder for the model; name a file with --out\n"), 2;
+    if (!make_folders(own)) return fprintf(stderr, "lbench: cannot make the folder of %s\n", own), 1;
+    *path = own;
+  }
+  return is_writable(*path) ? 0 : cannot_write(*path);
+}
+
 int calibrate_save(const ldg_model *m, const char *path) {
   static char text[LDG_MODEL_TEXT_MAX];
-  char line[LDG_CPU_LINE], own[4096];
+  char line[LDG_CPU_LINE];
   ldg_text t;
   ldg_model again;
   ldg_text_init(&t, text, sizeof text);
@@ -282,10 +318,7 @@ int calibrate_save(const ldg_model *m, const char *path) {
   ldg_model_print(m, line, &t);
   const char *why = ldg_model_read(text, t.len, line, &again);
   if (why) return fprintf(stderr, "lbench: what was measured is no model: %s\n", why), 1;
-  if (!path && !ldg_model_path(own, sizeof own)) return fprintf(stderr, "lbench: no folder for the model; name a file with --out\n"), 2;
-  if (!path && !make_folders(own)) return fprintf(stderr, "lbench: cannot make the folder of %s\n", own), 1;
-  if (!path) path = own;
-  if (!write_file(path, text, (size_t)t.len)) return fprintf(stderr, "lbench: cannot write %s: %s\n", path, strerror(errno)), 1;
+  if (!write_file(path, text, (size_t)t.len)) return cannot_write(path);
   printf("model of %s\nwritten to %s\n", line, path);
   return 0;
 }
@@ -295,8 +328,11 @@ int calibrate_machine(const char *path, double seconds) {
   place mem[2] = { { 0 } };
   bench_pools p;
   ldg_model m;
+  const int bad = calibrate_target(&path);
+  if (bad) return bad;
   if (!open_pools(&p, mem)) return fprintf(stderr, "lbench: there is not enough memory to calibrate\n"), 1;
   m = ldg_model_builtin();
+  keep_devices(&m, ldg_model_get());
   memcpy(p.level, m.level, sizeof p.level);
   m.number[LDG_MODEL_LANES] = calibrate_lanes(&p);
   m.number[LDG_MODEL_WRITTEN] = calibrate_written(&p);

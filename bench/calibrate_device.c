@@ -237,6 +237,8 @@ static bool measure(const areas *a, ldg_model *m) {
 
 int calibrate_device(const char *backend, const char *path) {
   char why[200];
+  const int bad = calibrate_target(&path);
+  if (bad) return bad;
   device *on = device_open(backend, WHERE_DEVICE, why, sizeof why);
   if (!on) return fprintf(stderr, "lbench: %s\n", why), 2;
   areas a = { .on = on };

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What lbench measures of a device is a whole file that the library reads, and explain says what is assumed: `test_calibrate_device.py LBENCH BACKEND`."""
+"""What lbench measures of a device is a whole file that the library reads, and explain says what is assumed: `test_calibrate_device.py LBENCH BACKEND [--host]`;
+with --host, that what lbench measures of the rest of the machine after that keeps it."""
 import os
 import pathlib
 import subprocess
@@ -7,7 +8,7 @@ import sys
 import tempfile
 
 ASSUMED = "its costs are assumed, not measured"
-lbench, backend = sys.argv[1:]
+lbench, backend, *host = sys.argv[1:]
 
 
 def run(*args, model):
@@ -36,3 +37,10 @@ with tempfile.TemporaryDirectory() as folder:
     cut.write_text(text[: len(text) // 2])
     said = run("explain", "vec8of64", model=cut)
     assert ASSUMED in said and "built-in numbers are used" in said, said
+    if host:
+        both = pathlib.Path(folder, "both")
+        run("calibrate", "--seconds", "0", "--out", str(both), model=whole)
+        old, new = names, rows(both.read_text())
+        kept = {name for name in old if name in ("launch", "handover") or name.startswith(("kernel.", "transfer."))}
+        assert len(kept) == 22 and all(new[name] == old[name] for name in kept), both.read_text()
+        assert any(new[name] != old[name] for name in old if name.startswith("block.")), "nothing was measured"
