@@ -11,6 +11,7 @@
 #include "verify.h"
 #include "base_cpu.h"
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <regex.h>
 #include <stdarg.h>
@@ -90,17 +91,37 @@ static int __attribute__((format(printf, 1, 2))) refuse(const char *format, ...)
 
 static bool read_number(const char *name, const char *value, int64_t *out) {
   char *end = NULL;
+  errno = 0;
   if (value) *out = strtoll(value, &end, 10);
-  if (value && *value && !*end && *out >= 0) return true;
-  refuse("%s needs a number >= 0", name);
+  if (value && *value && !*end && *out >= 0 && !errno) return true;
+  refuse("%s needs a number from 0 to %" PRId64, name, INT64_MAX);
+  return false;
+}
+
+static bool is_among(const char *name, const char *const *all, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(name, all[i]) == 0) return true;
   return false;
 }
 
 static bool takes_number(const char *name) {
   static const char *const all[] = { "--count", "--ranges", "--seed", "--samples", "--min-time", "--segment", "--cold", "--seconds" };
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    if (strcmp(name, all[i]) == 0) return true;
-  return false;
+  return is_among(name, all, sizeof all / sizeof *all);
+}
+
+static bool takes_text(const char *name) {
+  static const char *const all[] = { "--where", "--backend", "--out", "--suites", "--peers-dir" };
+  return is_among(name, all, sizeof all / sizeof *all);
+}
+
+static bool read_text(options *o, const char *name, const char *value) {
+  if (!value) return refuse("%s needs a value", name), false;
+  if (strcmp(name, "--where") == 0) return o->on_device = device_where_read(value, &o->where), o->on_device || refuse("no such place: %s", value) == 0;
+  if (strcmp(name, "--backend") == 0) o->backend = value;
+  else if (strcmp(name, "--out") == 0) o->out = value;
+  else if (strcmp(name, "--suites") == 0) o->suites_dir = value;
+  else o->peers_dir = value, o->with_peers = true;
+  return true;
 }
 
 static bool read_option(options *o, const char *name, const char *value) {
@@ -110,11 +131,7 @@ static bool read_option(options *o, const char *name, const char *value) {
     if (!o->filtered) refuse("--filter needs a regular expression");
     return o->filtered;
   }
-  if (strcmp(name, "--where") == 0 && value) return o->on_device = device_where_read(value, &o->where), o->on_device || refuse("no such place: %s", value) == 0;
-  if (strcmp(name, "--backend") == 0 && value) return o->backend = value, true;
-  if (strcmp(name, "--out") == 0 && value) return o->out = value, true;
-  if (strcmp(name, "--suites") == 0 && value) return o->suites_dir = value, true;
-  if (strcmp(name, "--peers-dir") == 0 && value) return o->peers_dir = value, o->with_peers = true;
+  if (takes_text(name)) return read_text(o, name, value);
   if (!takes_number(name)) return refuse("unknown option %s; 'lbench' alone prints the usage", name), false;
   if (!read_number(name, value, &v)) return false;
   if (strcmp(name, "--count") == 0) o->count = v;
@@ -131,6 +148,23 @@ static bool read_option(options *o, const char *name, const char *value) {
 /* What sums are not measured by. */
 static bool fits_sums(const options *o) {
   return !o->measure.sum || (!o->measure.segment && !o->with_peers) || refuse("--sum goes with neither --segment nor --peers") == 0;
+}
+
+static bool is_mode(const options *o, const char *mode) { return strcmp(o->mode, mode) == 0; }
+
+/* What is not measured on devices; --csv says all that there is of floors. */
+static bool fits_device(const options *o) {
+  if (!is_mode(o, "time") || !o->on_device) return true;
+  const bool fits = !o->measure.segment && !o->measure.cold && !o->with_peers && (!o->measure.floor || o->csv);
+  return fits || refuse("--where goes with none of --segment, --cold, --floor and --peers") == 0;
+}
+
+/* Modes that have no choice of problems. */
+static bool fits_what(const options *o) {
+  const char *what = o->n_what ? o->what[0] : NULL;
+  if (what && is_mode(o, "calibrate")) return refuse("calibrate has no use for '%s'; a file to write is named by --out FILE", what), false;
+  if (what && (is_mode(o, "calls") || is_mode(o, "batch"))) return refuse("%s has no use for '%s'", o->mode, what), false;
+  return o->n_what < 2 || !is_mode(o, "jit") || refuse("jit takes one path, that of lading-jit") == 0;
 }
 
 static bool read_args(options *o, int argc, char **argv) {
@@ -266,8 +300,8 @@ static bool add_what(work *w, const options *o, const char *what) {
   char path[4600];
   snprintf(path, sizeof path, "%s/%s.suite", o->suites_dir, what);
   if (strchr(what, '|')) return add_line(w, what);
+  if (strstr(what, ".suite")) return add_file(w, what); /* no type has that in it, but a path what types have */
   if (strpbrk(what, "( ")) return add_type(w, o, what);
-  if (strstr(what, ".suite")) return add_file(w, what);
   if (access(path, R_OK) == 0) return add_named(w, o, what);
   lading_type *elem;
   if (lading_type_parse(what, &elem) != LADING_OK) return add_problem(w, o, what);
@@ -277,7 +311,7 @@ static bool add_what(work *w, const options *o, const char *what) {
 
 static bool find_work(work *w, options *o) {
   find_suites_dir(o);
-  if (!o->n_what && strcmp(o->mode, "explain") == 0) return refuse("explain what? A type, a problem's name or a suite"), false;
+  if (!o->n_what && is_mode(o, "explain")) return refuse("explain what? A type, a problem's name or a suite"), false;
   if (!o->n_what) return add_all(w, o);
   for (int i = 0; i < o->n_what; i++)
     if (!add_what(w, o, o->what[i])) return false;
@@ -470,33 +504,32 @@ static int run_batches(options *o) {
 
 static int run(const options *o, const work *w) {
   int done = 0, status;
-  if (strcmp(o->mode, "verify") == 0) status = run_verify(o, w, &done);
-  else if (strcmp(o->mode, "time") == 0) status = o->on_device ? run_device(o, w, &done) : run_time(o, w, &done);
-  else if (strcmp(o->mode, "ipc") == 0) status = run_ipc(o, w, &done);
-  else status = run_plain(o, w, strcmp(o->mode, "explain") == 0 ? explain : dump, NULL, &done);
+  if (is_mode(o, "verify")) status = run_verify(o, w, &done);
+  else if (is_mode(o, "time")) status = o->on_device ? run_device(o, w, &done) : run_time(o, w, &done);
+  else if (is_mode(o, "ipc")) status = run_ipc(o, w, &done);
+  else status = run_plain(o, w, is_mode(o, "explain") ? explain : dump, NULL, &done);
   return done || status ? status : refuse("no problem matches --filter");
 }
 
+/* The library takes a path from / on only. */
 static int run_jit(const options *o) {
-  static char path[4096 + 32];
-  if (o->n_what) snprintf(path, sizeof path, "%s", o->what[0]);
-  else beside_tool(path, "../backends/gccjit/helper/lading-jit");
-  return access(path, X_OK) ? refuse("%s cannot be run: it is built where libgccjit is", path) : jit_time(path);
+  static char beside[4096 + 32], path[4096];
+  if (!o->n_what) beside_tool(beside, "../backends/gccjit/helper/lading-jit");
+  const char *given = o->n_what ? o->what[0] : beside;
+  return !realpath(given, path) || access(path, X_OK) ? refuse("%s cannot be run: it is built where libgccjit is", given) : jit_time(path);
 }
 
 /* What needs a device ends here where there is none. */
 static bool lacks_device(const options *o) {
-  const bool needs = strcmp(o->mode, "ipc") == 0 || strcmp(o->mode, "batch") == 0 || (o->on_device && (strcmp(o->mode, "time") == 0 || strcmp(o->mode, "calibrate") == 0));
+  const bool needs = is_mode(o, "ipc") || is_mode(o, "batch") || (o->on_device && (is_mode(o, "time") || is_mode(o, "calibrate")));
   if (!needs || device_is_there(o->backend)) return false;
   refuse("no driver and device for %s here", o->backend);
   return true;
 }
 
-static bool is_mode(const char *s) {
+static bool is_known(const char *mode) {
   static const char *const modes[] = { "explain", "dump", "verify", "time", "calls", "copy", "jit", "batch", "ipc", "calibrate" };
-  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
-    if (strcmp(s, modes[i]) == 0) return true;
-  return false;
+  return is_among(mode, modes, sizeof modes / sizeof *modes);
 }
 
 static int print_version(void) {
@@ -512,9 +545,9 @@ int main(int argc, char **argv) {
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   if (strcmp(argv[1], "--version") == 0) return print_version();
   o.mode = argv[1];
-  if (!is_mode(o.mode)) return refuse("'%s' is no mode; lbench --help names them", o.mode);
+  if (!is_known(o.mode)) return refuse("'%s' is no mode; lbench --help names them", o.mode);
   setvbuf(stdout, NULL, _IOLBF, 0);
-  const bool read = read_args(&o, argc, argv) && fits_sums(&o);
+  const bool read = read_args(&o, argc, argv) && fits_sums(&o) && fits_device(&o) && fits_what(&o);
   if (read && lacks_device(&o)) return NO_DEVICE;
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();
   if (read && strcmp(o.mode, "jit") == 0) return run_jit(&o);

@@ -5,10 +5,13 @@ import io
 import os
 import pathlib
 import re
+import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 import xml.dom.minidom
 
 SHORT = ["--samples", "2", "--min-time", "1"]
@@ -224,16 +227,44 @@ def test_calls(lbench):
     check(len(lines) == 11 and min(ns) > 0, f"lbench calls: {lines}")
 
 
-def test_command_line(bench, lbench):
+def test_jit_by_a_short_path(lbench, tmp):
+    """The library hears of lading-jit by a path from / on, whatever was given."""
+    helper, asked = tmp / "helper", tmp / "helper.asked"
+    helper.write_text(f"#!/bin/sh\necho \"$0 $LADING_CACHE\" > {asked}.new; mv {asked}.new {asked}; exit 1\n")
+    helper.chmod(0o700)
+    r = subprocess.Popen([str(lbench), "jit", "helper"], cwd=tmp, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+    for _ in range(600):
+        if asked.exists() or r.poll() is not None:
+            break
+        time.sleep(0.1)
+    if r.poll() is None:
+        os.killpg(r.pid, signal.SIGKILL)
+    r.wait()
+    check(asked.exists(), "lbench jit helper does not start it")
+    path, cache = asked.read_text().split()
+    check(path == str(helper.resolve()) and cache.startswith("/tmp/lbench-jit-"), f"lbench jit starts {path} for {cache}")
+    shutil.rmtree(cache, ignore_errors=True)
+
+
+def test_command_line(bench, lbench, tmp):
     version = run(lbench, "--version").stdout.splitlines()
     project = re.search(r"version: '(.*)'", (bench.parent / "meson.build").read_text())[1]
     check(version[0] == f"lbench {project}" and "caches" in version[1], f"lbench --version: {version}")
     for args in (["batch"], ["ipc", "gap400"], ["time", "--where", "device", "gap400"], ["calibrate", "--device"]):
         run(lbench, *args, "--backend", "nobody", status=77)
     for args, says in ((["explain", "vector(8,1,8,Double)"], "character 14, where 'Double)'"), (["explain", "vector(8,1,8,double"], "up to its end"),
-                       (["time", "--bogus", "3"], "unknown option --bogus"), (["time", "--samples", "x"], "--samples needs a number")):
+                       (["time", "--bogus", "3"], "unknown option --bogus"), (["time", "--samples", "x"], "--samples needs a number"),
+                       (["time", "--samples", "9" * 20], "--samples needs a number"), (["time", "--out"], "--out needs a value"), (["jit", "none"], "none cannot be run"),
+                       (["calibrate", "my.model"], "by --out"), (["calls", "x"], "calls has no use for 'x'"), (["jit", "a", "b"], "one path"),
+                       *((["time", "--where", "device", *how, "double"], "--where goes with none of") for how in (["--segment", "8"], ["--cold", "8"], ["--floor"], ["--peers"]))):
         error = run(lbench, *args, status=2).stderr
         check(says in error, f"{args}: {error}")
+    for path, says in ((tmp / "none" / "model", "No such file"), (tmp, "Is a directory")): # before it measures for years
+        check(says in run(lbench, "calibrate", "--seconds", 1 << 30, "--out", path, status=1).stderr, f"calibrate --out {path}")
+    odd = tmp / "a (folder" / "my own.suite"
+    odd.parent.mkdir()
+    odd.write_text((bench / "suites" / "small.suite").read_text())
+    check("vec8of64: 1 x " in run(lbench, "dump", "--filter", "^vec8of64$", odd).stdout, "a path with what types have in it")
     for script in ("tools/make_suites.py", "tools/model_builtin.py", "bench/gpu_report.py"):
         error = run(sys.executable, bench.parent / script, "--help", status=1).stderr
         check("Traceback" not in error and pathlib.Path(script).name in error, f"{script} --help: {error}")
@@ -258,7 +289,8 @@ def main():
         with tempfile.TemporaryDirectory() as tmp:
             test_scripts(bench, pathlib.Path(tmp))
             test_floor(lbench)
-            test_command_line(bench, lbench)
+            test_command_line(bench, lbench, pathlib.Path(tmp))
+            test_jit_by_a_short_path(lbench, pathlib.Path(tmp))
             test_calls(lbench)
             test_cold(bench, lbench, pathlib.Path(tmp))
             test_copy(lbench, pathlib.Path(tmp))
