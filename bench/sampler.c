@@ -160,5 +160,6 @@ void sampler_take_least(void) { least_counts = true; }
 timing sampler_stats(double *ns, int n) {
   if (n <= 0) return (timing){ 0, 0, 0 };
   qsort(ns, (size_t)n, sizeof *ns, by_value);
-  return (timing){ ns[least_counts ? 0 : n / 2], ns[n / 4], ns[n - 1 - n / 4] };
+  const double middle = (ns[(n - 1) / 2] + ns[n / 2]) / 2;
+  return (timing){ least_counts ? ns[0] : middle, ns[n / 4], ns[n - 1 - n / 4] };
 }

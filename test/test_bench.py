@@ -59,6 +59,10 @@ def test_scripts(bench, tmp):
         for tool in (compare + [a, wrong], plot + [wrong, "--out", tmp]):
             check(says in run(*tool, status=1).stderr, f"{tool}: no advice")
     check("no such peer" in run(*compare, a, b, "--by", "nobody", status=1).stderr, "compare --by nobody")
+    alone = tmp / "alone.csv"
+    alone.write_text(HEADER.split(",other")[0] + "\ns,first,50,50,50,50,200,100,0,0\n")
+    for files in ((a, alone), (alone, a)):
+        check(f"{alone} has no such peer" in run(*compare, *files, "--by", "other", status=1).stderr, "compare --by a peer of one file")
     drawn = run(*plot, a, "--out", tmp / "new" / "folder").stdout.split()
     check(drawn == [str(tmp / "new" / "folder" / "s.svg")], f"plot wrote {drawn}")
     svg = xml.dom.minidom.parse(drawn[0])
@@ -107,6 +111,9 @@ def test_cold(bench, lbench, tmp):
     compare = [sys.executable, bench / "compare"]
     check("1 problems" in run(*compare, old, old).stdout and "1 problems" in run(*compare, new, new).stdout, "compare of cold files")
     check("in common" in run(*compare, old, new, status=1).stderr, "packed bytes between two uses are taken for touched ones")
+    new.write_text(new.read_text() + rest.replace("4096", "8192") + ",128\n" + rest.replace("4096", "0") + ",128\n")
+    drawn = run(sys.executable, bench / "plot", new, "--out", tmp / "drawn").stdout.split()
+    check([pathlib.Path(d).name for d in drawn] == ["s_cold_4096.svg", "s_cold_8192.svg", "s.svg"], f"plot of two distances: {drawn}")
     check("4096 packed B between two uses" in xml_text(run(sys.executable, bench / "plot", old, "--out", tmp).stdout.strip()), "plot of an old file")
 
 
