@@ -37,7 +37,7 @@ probe_python() { command -v python3 > /dev/null; }
 probe_meson() { command -v meson > /dev/null; }
 probe_ninja() { command -v ninja > /dev/null || command -v ninja-build > /dev/null; }
 probe_pkgconfig() { command -v pkg-config > /dev/null; }
-probe_xxhash() { echo '#include <xxhash.h>' | $CC -x c -fsyntax-only - 2> /dev/null; }
+probe_xxhash() { printf '#include <xxhash.h>\n#if XXH_VERSION_NUMBER < 800\n#error\n#endif\n' | $CC -x c -fsyntax-only - 2> /dev/null; }
 probe_check() { pkg-config --exists check 2> /dev/null; }
 probe_sanitizers() {
   compiles 'int main(void){return 0;}' -fsanitize=address,undefined && compiles 'int main(void){return 0;}' -fsanitize=thread
