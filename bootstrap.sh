@@ -21,7 +21,7 @@ usage: ./bootstrap.sh COMMAND
 All but clean first install what is missing (compiler, Meson, Ninja, pkg-config, Python, xxHash header; for test also
 Check, clang, lld, libgccjit, shellcheck, a compiler and an emulator for aarch64; for test-on those for CPU) with apt-get, dnf, zypper or pacman, as root or through sudo; for test also nvcc, with
 pip into build-nvcc/. No GPU is needed.
-Environment: CC, CXX.
+Environment: CC, CXX; a folder that was made with others is set up anew.
 END
 }
 
@@ -150,14 +150,26 @@ need_devices() {
 
 # ---- building ----
 
+compilers() { printf '%s\n%s\n' "$CC" "$CXX"; }
+
+# A folder keeps the compilers that it was made with, and Meson does not look at CC and CXX again. One that does not say which was made with the usual ones.
+other_compilers() { # other_compilers DIR
+  [ -f "$1/build.ninja" ] && [ "$(compilers)" != "$(cat "$1/compilers" 2> /dev/null || printf 'cc\nc++\n')" ]
+}
+
 # configure DIR OPTION...: a Meson build folder with these options, made (then with the option in $new, too) or brought up to date
 configure() {
   say "$1: meson $(shift; echo "$*")"
+  if other_compilers "$1"; then
+    say "$1: set up anew, for other compilers"
+    meson setup --wipe "$1" > /dev/null 2>&1 || rm -rf "$1"
+  fi
   # a folder of an older checkout may not know an option: then it is made anew
   if [ ! -f "$1/build.ninja" ] || ! meson configure "$@" > /dev/null 2>&1; then
     rm -rf "$1"
     meson setup ${new:+"$new"} "$@" > /dev/null || { tail -n 30 "$1/meson-logs/meson-log.txt"; return 1; }
   fi
+  compilers > "$1/compilers"
 }
 build() {
   configure "$@" || return 1
@@ -295,6 +307,10 @@ bench() {
   build/bench/lbench time bench/suites/ddtbench.suite
 }
 
+case $#:${1:-}:${2:-} in # a word too many or mistyped would run for minutes what nobody asked for
+  0:* | 1:* | 2:test:--quick | 2:test-on:*) ;;
+  *) usage >&2; exit 2 ;;
+esac
 case ${1:---help} in
   bench) bench ;;
   test) test_all "${2:-}" ;;
