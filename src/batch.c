@@ -51,7 +51,7 @@ static void settle(lading_batch *b, ldg_batch_item *it) {
   const int e = atomic_load_explicit(&it->error, memory_order_relaxed);
   for (int i = 0; i < 2; i++) lading_type_free(it->type[i]), it->type[i] = NULL;
   if (e) b->counts.failed++;
-  if (e && !it->owes && !b->lost) b->lost = e;
+  if (e && it->nameless && !b->lost) b->lost = e;
 }
 
 static void sweep(lading_batch *b) {
@@ -166,9 +166,9 @@ static void find_places(ldg_batch_place place[2], const ldg_work *w) {
 }
 
 /* The slot of `it` has its places already. */
-static uint64_t put(lading_batch *b, ldg_batch_item *it, const ldg_work *w, const lading_type *const type[2], bool owes, bool alone) {
+static uint64_t put(lading_batch *b, ldg_batch_item *it, const ldg_work *w, const lading_type *const type[2], bool nameless, bool alone) {
   const uint64_t id = atomic_load_explicit(&b->next, memory_order_relaxed);
-  it->id = id, it->work = *w, it->owes = owes, it->alone = alone;
+  it->id = id, it->work = *w, it->nameless = nameless, it->owes = !nameless, it->alone = alone;
   atomic_store_explicit(&it->error, LADING_OK, memory_order_relaxed);
   for (int i = 0; i < 2; i++) it->type[i] = lading_type_ref(type[i]), widen(&b->hull[i], &it->place[i]);
   if (w->lo == w->hi) finish(b, id, LADING_OK), b->begun += b->begun == id;
@@ -204,7 +204,7 @@ static int add(lading_batch *b, ldg_work *w, const lading_type *const type[2], l
   find_places(it->place, w);
   if (b->waiting.n && meets(b, it->place)) b->counts.by_order++, start(b);
   const int64_t time = time_of(b), bytes = w->hi - w->lo;
-  const uint64_t id = put(b, it, w, type, out != NULL, alone);
+  const uint64_t id = put(b, it, w, type, !out, alone);
   if (out) *out = id;
   ldg_batch_came(&b->waiting, bytes, time);
   if (b->expected && b->waiting.n == 1) plan_announced(b, bytes);

@@ -28,7 +28,8 @@ typedef struct ldg_batch_item {
   lading_type *type[2];          /* references, until it was found done */
   int64_t from;                  /* bytes of the requests before it in its launch */
   bool alone;                    /* no launch takes it: it goes by itself, in its turn */
-  bool owes;                     /* its error has not been told */
+  bool nameless;                 /* nobody has its number: a flush tells its error */
+  bool owes;                     /* its error has not been told to who has it */
   _Atomic int error;             /* set before the word */
 } ldg_batch_item;
 

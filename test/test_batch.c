@@ -323,6 +323,29 @@ START_TEST(launch_fails) {
 }
 END_TEST
 
+/* Who asked was told, though one before it was not done yet; a flush tells of those that nobody can ask for, no others. */
+START_TEST(told_once) {
+  static char from[4], to[4];
+  jumble j;
+  lading_batch *b = jumbled_batch(&j, (lading_batch_attr){ .slots = 4, .policy = LADING_BATCH_MANUAL });
+  lading_work w = byte_copy(&from[0], &to[0]);
+  j.stuck = true;
+  const lading_request before = added(b, &w);
+  ck_assert_int_eq(lading_batch_flush(b), LADING_OK);
+  w = byte_copy(&from[1], &to[1]), j.fail_start = 0;
+  ck_assert_int_eq(lading_batch_wait(b, added(b, &w)), LADING_ERR_DEVICE);
+  j.stuck = false;
+  ck_assert_int_eq(lading_batch_wait(b, before), LADING_OK);
+  ck_assert_int_eq(lading_batch_flush(b), LADING_OK);
+  w = byte_copy(&from[2], &to[2]), j.fail_start = 0;
+  ck_assert_int_eq(lading_batch_add(b, &w, NULL), LADING_OK);
+  ck_assert_int_eq(lading_batch_flush(b), LADING_ERR_DEVICE);
+  ck_assert_int_eq(lading_batch_flush(b), LADING_OK);
+  ck_assert_int_eq(counts_of(b).failed, 2);
+  lading_batch_free(b);
+}
+END_TEST
+
 START_TEST(device_is_lost) {
   static char from[64], to[64];
   jumble j;
@@ -544,6 +567,6 @@ END_TEST
 
 int main(int argc, char **argv) {
   return CHECK_MAIN("batch", argc, argv, bytes_on_the_host, bytes_out_of_turn, bytes_on_threads, reductions_in_turn, ids_beyond_32_bits, full_ring, none_of_no_bytes_waits, looks_are_bounded,
-                    launch_fails, device_is_lost, bad_arguments, no_memory, rules_of_the_model, full_launch, announced_requests, a_million_out_of_turn,
+                    launch_fails, told_once, device_is_lost, bad_arguments, no_memory, rules_of_the_model, full_launch, announced_requests, a_million_out_of_turn,
                     adders_on_the_host);
 }
