@@ -4,8 +4,6 @@
 #include "queue.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <unistd.h>
 
 /* ---- what a call costs ---- */
 
@@ -541,47 +539,10 @@ START_TEST(threads) {
 }
 END_TEST
 
-/* One waits for work that is held up; another one goes on. */
-static _Atomic bool held;
-static void hold(void *arg) {
-  (void)arg;
-  while (held) sched_yield();
-}
-typedef struct waiter { lading_queue *q; lading_request r; } waiter;
-static void *wait_for(void *arg) {
-  const waiter *w = arg;
-  OK(lading_wait(w->q, w->r));
-  return NULL;
-}
-
-START_TEST(waiting_holds_up_nobody) {
-  v = devices_open();
-  waiter w;
-  pthread_t t;
-  lading_request second;
-  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
-  const lading_work work = pack_work(&c);
-  OK(lading_queue_wrap(v.backend, v.stream, &w.q));
-  held = true;
-  ck_assert_int_eq(v.d->call(v.stream, hold, NULL), 0);
-  OK(lading_enqueue(w.q, &work, &w.r));
-  pthread_create(&t, NULL, wait_for, &w);
-  usleep(5000);
-  OK(lading_enqueue(w.q, &work, &second));
-  held = false;
-  pthread_join(t, NULL);
-  OK(lading_wait(w.q, second));
-  check_packed(&c);
-  lading_queue_free(w.q);
-  cargo_free(&c);
-  devices_close(&v);
-}
-END_TEST
-
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
   return CHECK_MAIN("queue", argc, argv, one_launch_and_nothing_else, a_table_is_made_once, ranges_of_transposes, contiguous_is_one_command,
                     lists_of_two_spellings, small_layouts_are_flat, long_lists_have_a_kernel, flat_items, flat_addresses, unknown_kinds_take_one_query_each, context_stays,
                     kinds_are_told, requests_in_order, not_done_before_it_is, wrapped_streams, freed_early, graphs, calls_that_fail, no_memory, device_lost,
-                    threads, waiting_holds_up_nobody);
+                    threads);
 }

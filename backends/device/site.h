@@ -51,7 +51,8 @@ struct ldg_site {
   void *pool;                        /* of scratch memory; NULL: the driver's own */
   _Atomic bool pool_settled;         /* it stays as it is */
   pthread_mutex_t lock;              /* of tables, lanes and the making of the pool; callbacks of the driver never take it, since it is held while one waits for streams */
-  void *upload;                      /* a stream for tables, NULL until there is one; it also waits for lanes that are gone */
+  void *upload;                      /* a stream for tables, NULL until there is one */
+  void *gone;                        /* one that waits for lanes that are gone, and has no other work: who uploads waits for none of them */
   ldg_lru tables;
   struct ldg_table *bucket[LDG_BUCKETS]; /* the same tables, by id */
   int64_t table_bytes, table_most;   /* bytes of all, and from which on old ones go */

@@ -25,7 +25,7 @@ static table **place_of(ldg_site *s, const lading_id *id) {
 
 /* Every lane may have kernels that read any of the tables; those of a graph are kept. */
 static int drain(ldg_site *s) {
-  int e = s->upload ? s->driver->stream_sync(s->upload) : 0;
+  int e = s->gone ? s->driver->stream_sync(s->gone) : 0;
   for (ldg_lane *l = s->lanes; !e && l; l = l->older)
     if (l->tables && !ldg_lane_recorded(l)) e = s->driver->stream_sync(l->stream);
   return e;
@@ -66,8 +66,15 @@ static int make_room(ldg_site *s, int64_t bytes, int64_t most) {
 
 /* ---- a new one ---- */
 
-int ldg_site_upload(ldg_site *s, ldg_address to, const void *from, int64_t bytes) {
+/* Both with the first table, whose makers are told of errors: who frees a lane is not. */
+static int make_streams(ldg_site *s) {
   int e = s->upload ? 0 : s->driver->stream_create(&s->upload, LDG_STREAM_NON_BLOCKING);
+  if (!e && !s->gone) e = s->driver->stream_create(&s->gone, LDG_STREAM_NON_BLOCKING);
+  return e;
+}
+
+int ldg_site_upload(ldg_site *s, ldg_address to, const void *from, int64_t bytes) {
+  int e = make_streams(s);
   if (!e) e = s->vendor->copy(s->driver, (void *)(uintptr_t)to, from, (size_t)bytes, s->upload);
   return e ? e : s->driver->stream_sync(s->upload);
 }
@@ -149,7 +156,7 @@ void ldg_site_tables(ldg_lane *l, int64_t most) {
   pthread_mutex_unlock(&l->site->lock);
 }
 
-/* The upload stream waits for a lane that goes, in its place. */
+/* A stream of the site waits for a lane that goes, in its place. */
 int ldg_site_leave_lane(ldg_lane *l) {
   ldg_site *s = l->site;
   void *event;
@@ -157,7 +164,7 @@ int ldg_site_leave_lane(ldg_lane *l) {
   if (e) return e;
   pthread_mutex_lock(&s->lock);
   e = s->driver->event_record(event, l->stream);
-  if (!e && s->upload) e = s->driver->stream_wait(s->upload, event, 0);
+  if (!e && s->gone) e = s->driver->stream_wait(s->gone, event, 0);
   pthread_mutex_unlock(&s->lock);
   s->driver->event_destroy(event);
   return e;
