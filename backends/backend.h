@@ -153,7 +153,9 @@ struct ldg_device {
   int (*borrow)(ldg_lane *l, ldg_chunk *out, bool *idle);
   int (*give_back_later)(ldg_lane *l, ldg_chunk chunk);                     /* when all that was given to the lane so far is done; on an error it is still lent */
   void (*give_back)(ldg_chunk chunk);                                       /* now; also from call() */
-  int (*mark)(ldg_lane *l, int64_t n);                                      /* n counts up: behind all that was given to the lane so far */
+  /* n counts up: behind all that was given to the lane so far. *passed: all marks up to that one have, as far as anybody knows; it goes up where a
+   * mark has that nobody can ask for any more. */
+  int (*mark)(ldg_lane *l, int64_t n, int64_t *passed);
   void (*watch)(const ldg_lane *l, int64_t n, ldg_watch *out);              /* for a mark that was made */
   int (*passed)(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done); /* needs no lock, as sync() */
   /* So many words, all 0. On an error there is nothing to close */

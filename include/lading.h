@@ -422,7 +422,8 @@ typedef uint64_t lading_request;
  * recorded), ERR_NOMEM, ERR_DEVICE (also: device memory on a "host" queue). After the last two parts of the work may be under way: sync the
  * queue before its buffers go. */
 LADING_API int lading_enqueue(lading_queue *queue, const lading_work *work, lading_request *out);
-/* Whether everything up to that request is done. ERR_ARG: not of this queue; ERR_DEVICE: the device failed. */
+/* Whether everything up to that request is done. One that is not when the 64th request behind it is made may be said to be done only when that
+ * one is, or a later one. ERR_ARG: not of this queue; ERR_DEVICE: the device failed. */
 LADING_API int lading_test(lading_queue *queue, lading_request request, bool *done);
 LADING_API int lading_wait(lading_queue *queue, lading_request request);
 

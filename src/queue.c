@@ -125,7 +125,7 @@ static int put(lading_queue *q, const ldg_work *w, lading_request *out) {
   if (e) return e;
   if (q->dev && w->lo < w->hi) e = ldg_queue_carry(q->dev, q->lane, w);
   if (q->dev && e) q->dev->forgo(q->lane);
-  if (!e && out && q->dev) e = q->dev->mark(q->lane, q->last + 1);
+  if (!e && out && q->dev) e = q->dev->mark(q->lane, q->last + 1, &q->done);
   if (!e && out) *out = (lading_request)++q->last;
   if (!q->dev) q->done = q->last;
   return e;

@@ -86,7 +86,32 @@ START_TEST(tables_beside_one_that_is_gone) {
 }
 END_TEST
 
+/* What is done when the event of its mark moves on is not said to be done only with what it moves to. */
+START_TEST(done_before_others_came) {
+  begin();
+  cargo c = cargo_new(STRIDED, LADING_MEM_DEVICE, LADING_MEM_DEVICE);
+  const lading_work w = pack_work(&c);
+  lading_request first, last;
+  bool done;
+  OK(lading_enqueue(q, &w, &first));
+  ck_assert_int_eq(v.d->sync(v.stream), 0); /* of which the queue knows nothing */
+  hold_up();
+  for (int i = 0; i < LDG_MARKS; i++) OK(lading_enqueue(q, &w, &last));
+  OK(lading_test(q, last, &done));
+  ck_assert(!done);
+  OK(lading_test(q, first, &done));
+  ck_assert(done);
+  OK(lading_wait(q, first));
+  let_go();
+  OK(lading_wait(q, last));
+  check_packed(&c);
+  lading_queue_free(q);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("queue_held", argc, argv, waiting_holds_up_nobody, tables_beside_one_that_is_gone);
+  return CHECK_MAIN("queue_held", argc, argv, waiting_holds_up_nobody, tables_beside_one_that_is_gone, done_before_others_came);
 }

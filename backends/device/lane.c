@@ -153,12 +153,21 @@ int ldg_device_sync(ldg_lane *l) {
 
 /* ---- marks ---- */
 
-/* A slot that is used again moves its event on, to a later mark: whoever waits for an earlier one waits for more. */
-int ldg_device_mark(ldg_lane *l, int64_t n) {
+static bool has_passed(const ldg_driver *d, void *event) {
+  const int mode = ldg_driver_relax(d), e = d->event_query(event);
+  ldg_driver_restore(d, mode);
+  return e == 0;
+}
+
+/* A slot that is used again moves its event on, to a later mark: whoever waits for an earlier one waits for more. So it is asked once before, and
+ * only a mark that has not passed by then is told of late. */
+int ldg_device_mark(ldg_lane *l, int64_t n, int64_t *passed) {
   const ldg_driver *d = l->site->driver;
   void **event = &l->event[n % LDG_MARKS];
+  const int64_t before = l->mark[n % LDG_MARKS];
   int e = enter(l);
   if (e) return e;
+  if (before > *passed && has_passed(d, *event)) *passed = before;
   if (!*event) e = d->event_create(event, LDG_EVENT_NO_TIMING);
   if (!e) e = d->event_record(*event, l->stream);
   if (!e) l->mark[n % LDG_MARKS] = n;

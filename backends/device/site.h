@@ -127,7 +127,7 @@ int ldg_device_call(ldg_lane *l, void (*fn)(void *arg), void *arg);
 int ldg_device_borrow(ldg_lane *l, ldg_chunk *out, bool *idle);
 int ldg_device_give_back_later(ldg_lane *l, ldg_chunk chunk);
 void ldg_device_give_back(ldg_chunk chunk);
-int ldg_device_mark(ldg_lane *l, int64_t n);
+int ldg_device_mark(ldg_lane *l, int64_t n, int64_t *passed);
 void ldg_device_watch(const ldg_lane *l, int64_t n, ldg_watch *out);
 int ldg_device_passed(const ldg_lane *l, const ldg_watch *w, bool wait, bool *done);
 int ldg_device_fuse_open(ldg_lane *l, int64_t words, ldg_fuser *out);
