@@ -405,6 +405,9 @@ static bool is_small_run(const shipment *s, const ldg_side *a, const ldg_side *b
          s->dev->small_moves(s->lane, m[LDG_SRC].device);
 }
 
+/* A copy of CUDA's from host memory to host memory returns when it is done, behind all that is in the stream (its manual); a kernel waits for nothing. */
+static bool is_host_run(const ldg_work *w) { return w->mem[LDG_SRC].kind == LADING_MEM_PINNED && w->mem[LDG_DST].kind == LADING_MEM_PINNED; }
+
 /* Small ones as a nest without loops, where that is a launch by a graph: on an H200 1.9 us of the host, a copy of the driver 3.6 (enqueue_ns of NAS_LU_x). */
 static int ship_run(shipment *s) {
   const ldg_work *w = s->work;
@@ -412,7 +415,7 @@ static int ship_run(shipment *s) {
   const int64_t bytes = w->hi - w->lo;
   char *const dst = (char *)(uintptr_t)run_at(b, w->lo);
   const char *src = run_at(a, w->lo);
-  if (!is_small_run(s, a, b)) return s->dev->copy(s->lane, dst, src, bytes);
+  if (!is_host_run(w) && !is_small_run(s, a, b)) return s->dev->copy(s->lane, dst, src, bytes);
   ldg_cargo c = blank(s);
   const ldg_nest n = { .block = bytes };
   c.src = src, c.dst = dst;

@@ -117,6 +117,13 @@ static ldg_work packed_at(const ldg_work *w, int side, const char *at) {
   return p;
 }
 
+/* Or in memory of the device, from and to which the driver copies pinned memory while nobody waits. */
+static ldg_work in_scratch(const ldg_work *w, int side, const char *at) {
+  ldg_work p = packed_at(w, side, at);
+  p.mem[side].kind = LADING_MEM_DEVICE;
+  return p;
+}
+
 static ldg_work moved(ldg_work w) { return w.reduction = (ldg_reduction){ .op = LADING_REPLACE }, w; }
 
 /* The source, which the device does not reach, into a chunk. A call of the driver costs 10 us and more, where small works take 6 by hand, so the host
@@ -195,7 +202,7 @@ enum { SCRATCH_MOST = 32 << 20 }; /* bytes of the device's memory at a time */
 static int through_scratch(const ldg_device *dev, ldg_lane *lane, const ldg_work *w) {
   char *at;
   if (dev->scratch(lane, w->hi - w->lo, &at)) return ldg_queue_ship(dev, lane, w); /* no room for it: one kernel does it alone */
-  const ldg_work in = moved(packed_at(w, LDG_DST, at)), out = packed_at(w, LDG_SRC, at);
+  const ldg_work in = moved(in_scratch(w, LDG_DST, at)), out = in_scratch(w, LDG_SRC, at);
   int e = ldg_queue_ship(dev, lane, &in);
   if (!e) e = ldg_queue_ship(dev, lane, &out);
   const int freed = dev->scratch_free(lane, at);

@@ -111,7 +111,61 @@ START_TEST(done_before_others_came) {
 }
 END_TEST
 
+/* ---- runs between memory of the host, by whatever way ---- */
+
+/* Nobody waits for what is there before, once all that is made once is there; a driver that copies would. */
+static void enqueued_at_once(const lading_work *w) {
+  OK(lading_enqueue(q, w, NULL));
+  OK(lading_queue_sync(q));
+  count_from_here();
+  hold_up();
+  OK(lading_enqueue(q, w, NULL));
+  called("MemcpyAsync", 0);
+  let_go();
+  OK(lading_queue_sync(q));
+}
+
+static void check_host_run(const char *type, lading_memkind from, lading_memkind to) {
+  begin();
+  cargo c = cargo_new(type, from, to);
+  const lading_work w = pack_work(&c);
+  enqueued_at_once(&w);
+  check_packed(&c);
+  lading_queue_free(q);
+  cargo_free(&c);
+  devices_close(&v);
+}
+
+START_TEST(pinned_runs) {
+  check_host_run("contiguous(300,double)", LADING_MEM_PINNED, LADING_MEM_PINNED);
+  check_host_run("contiguous(7,char)", LADING_MEM_PINNED, LADING_MEM_PINNED);
+  if (!TEST_TSAN) check_host_run("contiguous(1048583,char)", LADING_MEM_PINNED, LADING_MEM_PINNED); /* long, with an end that is no word */
+}
+END_TEST
+START_TEST(pinned_runs_to_the_host) { check_host_run("contiguous(301,short)", LADING_MEM_PINNED, LADING_MEM_HOST); }
+END_TEST
+START_TEST(pinned_runs_from_the_host) { check_host_run("contiguous(301,short)", LADING_MEM_HOST, LADING_MEM_PINNED); }
+END_TEST
+
+/* Long doubles come to the host, are added there, and go back. */
+START_TEST(pinned_runs_reduced_here) {
+  enum { N = 20 };
+  begin();
+  cargo c = cargo_new("contiguous(20,long_double)", LADING_MEM_PINNED, LADING_MEM_PINNED);
+  const lading_work w = { .kind = LADING_WORK_UNPACK, .op = LADING_SUM, .dst_type = c.type, .dst_count = 1, .src = c.packed.at, .dst = c.mem.at, .hi = c.n,
+                          .src_mem = { LADING_MEM_PINNED, 0 }, .dst_mem = { LADING_MEM_PINNED, 0 } };
+  long double *sum = (void *)c.mem.at, *add = (void *)c.packed.at;
+  for (int i = 0; i < N; i++) sum[i] = i, add[i] = 100;
+  enqueued_at_once(&w);
+  for (int i = 0; i < N; i++) ck_assert(sum[i] == i + 200);
+  lading_queue_free(q);
+  cargo_free(&c);
+  devices_close(&v);
+}
+END_TEST
+
 int main(int argc, char **argv) {
   if (!devices_there()) return 77;
-  return CHECK_MAIN("queue_held", argc, argv, waiting_holds_up_nobody, tables_beside_one_that_is_gone, done_before_others_came);
+  return CHECK_MAIN("queue_held", argc, argv, waiting_holds_up_nobody, tables_beside_one_that_is_gone, done_before_others_came, pinned_runs,
+                    pinned_runs_to_the_host, pinned_runs_from_the_host, pinned_runs_reduced_here);
 }

@@ -1,5 +1,6 @@
 /* Copies and fills. All of them are a box of rows. Memory that no driver knows is read when the call is made, and written before
- * it returns, which is what the real one does with it: it cannot do better, so such copies are counted. */
+ * it returns, which is what the real one does with it: it cannot do better, so such copies are counted. Between two sides that are
+ * the host's a copy is done when its call returns, as CUDA's manual says of all such memory. */
 #include "fake.h"
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,11 @@ static bool reachable(const fake_box *b, const fake_copy *c, const char *what) {
 
 static bool pageable(const fake_box *b) { return !fake_range_at(b->p) && !fake_in_arena(b->p); }
 
+static bool is_host(const fake_box *b) {
+  const fake_range *r = fake_range_at(b->p);
+  return r ? r->memory == MEMORY_PINNED || r->memory == MEMORY_REGISTERED : !fake_in_arena(b->p);
+}
+
 static void take_snapshot(fake_copy *c) {
   const fake_box dense = { .p = malloc((size_t)(c->width * c->height * c->depth)), .pitch = c->width, .slice = c->width * c->height };
   fake_copy now = *c;
@@ -41,12 +47,12 @@ static int copy(void *stream, fake_copy c) {
   if (c.width < 0 || c.height < 0 || c.depth < 0) return E_VALUE;
   if (!c.width || !c.height || !c.depth) return E_OK;
   if (!reachable(&c.dst, &c, "a copy to") || !reachable(&c.src, &c, "a copy from")) return E_VALUE;
-  const bool from = pageable(&c.src), to = pageable(&c.dst);
+  const bool from = pageable(&c.src), to = pageable(&c.dst), waits = to || (is_host(&c.src) && is_host(&c.dst));
   if ((from || to) && s->capture) return E_CAPTURE;
   fake_set.pageable += from || to;
   if (from) take_snapshot(&c);
   err = fake_push(s, (fake_command){ .what = DO_COPY, .copy = c });
-  return err || !to ? err : fake_drain(s);
+  return err || !waits || s->capture ? err : fake_drain(s);
 }
 
 static int copy_line(void *dst, const void *src, size_t n, void *stream) {
