@@ -379,7 +379,8 @@ LADING_API int lading_xpmem_detach(void *local, void *handle);
 LADING_API int lading_device_count(const char *backend, int *n);
 
 typedef enum lading_memkind { LADING_MEM_UNKNOWN, LADING_MEM_HOST, LADING_MEM_PINNED, LADING_MEM_DEVICE, LADING_MEM_MANAGED } lading_memkind;
-typedef struct lading_mem { lading_memkind kind; int device; } lading_mem; /* a hint; zeros: the driver is asked, which takes longer than a launch */
+/* A hint; zeros: the driver is asked, which takes longer than a launch. A "host" queue asks nobody: to it such memory is the host's. */
+typedef struct lading_mem { lading_memkind kind; int device; } lading_mem;
 /* What kind of memory is at that address, and of which device (-1: the host). What no driver knows is HOST, and so is registered memory
  * that devices have at another address: a hint of PINNED says that they have it at this one. A thread without a context is told what the
  * context of a queue knows, or a primary one that is active; where there is none all is HOST, and none is made. */
@@ -419,7 +420,7 @@ typedef uint64_t lading_request;
  * to enable. Bytes that coincide in the destination are moved or reduced by a launch for every piece that holds none twice; where such pieces are too short, or too many, by one thread, slowly.
  * *out, unless NULL: for test and wait; NULL while a graph is recorded, which has no requests. Errors are those of the call for host memory,
  * ERR_UNSUPPORTED (a reduction of long doubles, or of elements of several kinds that coincide, by a device; or of one whose bytes lie, by a type without hints, in memory of two kinds; a request while a graph is
- * recorded), ERR_NOMEM, ERR_DEVICE (also: device memory on a "host" queue). After the last two parts of the work may be under way: sync the
+ * recorded), ERR_NOMEM, ERR_DEVICE (also: memory that a hint says is a device's, on a "host" queue). After the last two parts of the work may be under way: sync the
  * queue before its buffers go. */
 LADING_API int lading_enqueue(lading_queue *queue, const lading_work *work, lading_request *out);
 /* Whether everything up to that request is done. One that is not when the 64th request behind it is made may be said to be done only when that
