@@ -19,6 +19,36 @@
 
 static inline const char *helper_path(void) { return getenv("LADING_JIT_TESTED"); } /* lading-jit, or unset: it was not built */
 
+/* ---- files of this test alone ---- */
+
+#define OWN_PATH 80
+/* `name`, in a folder that is made when it is first asked for. */
+static inline const char *own_file(const char *name, char path[OWN_PATH]) {
+  static char folder[] = "/tmp/lading-test-own-XXXXXX";
+  static bool made;
+  if (!made) ck_assert_ptr_nonnull(mkdtemp(folder));
+  made = true;
+  snprintf(path, OWN_PATH, "%s/%s", folder, name);
+  return path;
+}
+static inline void drop_own_files(void) {
+  char path[OWN_PATH], line[OWN_PATH + 8];
+  snprintf(line, sizeof line, "rm -rf %s", own_file("", path));
+  ck_assert_int_eq(system(line), 0);
+}
+
+/* A helper that is a script: lines of it, and where it is. Its first argument is the mode, after `--` come keys. */
+static inline const char *script(const char *lines) {
+  static char path[OWN_PATH];
+  const int fd = open(own_file("helper", path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+  ck_assert_int_ge(fd, 0);
+  dprintf(fd, "#!/bin/sh\n%s\n", lines);
+  close(fd);
+  return path;
+}
+
+/* ---- a cache of this test alone ---- */
+
 /* A folder for this test alone, before anything of the library is asked. The options are read once in a process. */
 static inline char *own_cache(const char *helper) {
   static char folder[] = "/tmp/lading-test-jit-XXXXXX";

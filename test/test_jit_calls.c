@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "jit_tools.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -122,13 +121,9 @@ static void judge(const char *type, int window, steps *s) {
 
 /* While a helper hangs, no call of a thread makes a call of the system, or is more than twice as long as others, whatever it finds out. */
 START_TEST(calls_while_a_helper_is_there) {
-  char helper[64], *cache;
   steps s;
-  snprintf(helper, sizeof helper, "/tmp/lading-test-helper-%ld", (long)getpid());
-  const int fd = open(helper, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
-  dprintf(fd, "#!/bin/sh\nexec sleep 60\n");
-  close(fd);
-  cache = own_cache(helper);
+  const char *helper = script("exec sleep 60");
+  char *cache = own_cache(helper);
   unsetenv("LADING_FORCE");
   fflush(NULL);
   const pid_t pid = fork();
@@ -145,7 +140,7 @@ START_TEST(calls_while_a_helper_is_there) {
   int status = 0;
   ck_assert_int_eq(waitpid(pid, &status, 0), pid);
   ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the host has status %x", status);
-  unlink(helper);
+  drop_own_files();
   drop_cache(cache);
 }
 END_TEST

@@ -15,17 +15,6 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-/* A helper that is a script: lines of it, and where it is. Its first argument is the mode, after `--` come keys. */
-static const char *script(const char *lines) {
-  static char path[64];
-  snprintf(path, sizeof path, "/tmp/lading-test-helper-%ld", (long)getpid());
-  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
-  ck_assert_int_ge(fd, 0);
-  dprintf(fd, "#!/bin/sh\n%s\n", lines);
-  close(fd);
-  return path;
-}
-
 /* The kernel of the one shape, that `helper` should have made, does not come, and says why; all is moved all the same. */
 static void comes_to_nothing(const char *helper, const char *why, int seconds) {
   char *cache = own_cache(helper);
@@ -46,7 +35,7 @@ END_TEST
 START_TEST(helper_crashes) {
   const char *path = script("kill -SEGV $$");
   comes_to_nothing(path, "not in the cache", 60);
-  unlink(path);
+  drop_own_files();
 }
 END_TEST
 
@@ -55,7 +44,7 @@ START_TEST(helper_leaves_someone) {
   const char *path = script("sleep 15 &");
   setenv("LADING_JIT_LIMIT", "1", 1);
   comes_to_nothing(path, "not in the cache", 60);
-  unlink(path);
+  drop_own_files();
 }
 END_TEST
 
@@ -66,7 +55,7 @@ START_TEST(helper_hangs) {
   const char *path = script(lines);
   setenv("LADING_JIT_LIMIT", "1", 1);
   comes_to_nothing(path, "not in the cache", 60);
-  unlink(path);
+  drop_own_files();
 }
 END_TEST
 
@@ -82,9 +71,8 @@ static bool is_gone(pid_t pid) {
 
 /* One that has no limits is ended, with what it started. */
 START_TEST(helper_hangs_for_good) {
-  char lines[256], note[64], text[64];
-  snprintf(note, sizeof note, "/tmp/lading-test-pids-%ld", (long)getpid());
-  snprintf(lines, sizeof lines, "sleep 80 &\necho $$ $! > %s\nexec sleep 80", note);
+  char lines[256], note[OWN_PATH], text[64];
+  snprintf(lines, sizeof lines, "sleep 80 &\necho $$ $! > %s\nexec sleep 80", own_file("pids", note));
   const char *path = script(lines);
   setenv("LADING_JIT_LIMIT", "1", 1);
   comes_to_nothing(path, "did not end in time", 60); /* it is waited for 9 s, two shapes and the lock */
@@ -96,7 +84,7 @@ START_TEST(helper_hangs_for_good) {
     for (int k = 0; k < 500 && !is_gone((pid_t)pid[i]); k++) pause_ms(10);
     ck_assert_msg(is_gone((pid_t)pid[i]), "process %d of the helper is still there", i);
   }
-  unlink(path), unlink(note);
+  drop_own_files();
 }
 END_TEST
 
@@ -126,11 +114,18 @@ START_TEST(no_descriptors_for_a_while) {
 }
 END_TEST
 
+/* The helper, by whose limit alone it ends. */
+static const char *helper_of(int seconds) {
+  char lines[4200];
+  snprintf(lines, sizeof lines, "export LADING_JIT_LIMIT=%d\nexec %s \"$@\"", seconds, helper_path());
+  return script(lines);
+}
+
 /* Who does not get his turn in time goes without a kernel for that while only, however often that happens. */
 START_TEST(others_have_the_lock) {
-  char *cache = own_cache(helper_path()), path[4096];
+  const char *helper = helper_of(1);
+  char *cache = own_cache(helper), path[4096];
   snprintf(path, sizeof path, "%s/.lock", cache);
-  setenv("LADING_JIT_LIMIT", "1", 1);
   const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ck_assert_int_eq(flock(fd, LOCK_EX), 0);
   sample *s = one_shape();
@@ -142,8 +137,9 @@ START_TEST(others_have_the_lock) {
     ck_assert_int_eq(count_text(s->type, "other processes have theirs made"), 2);
   }
   close(fd);
-  setenv("LADING_JIT_LIMIT", "8", 1); /* for the helper: a second is little for an instrumented one */
+  helper_of(20); /* a second is little for an instrumented one */
   comes_when_asked(s, cache);
+  drop_own_files();
 }
 END_TEST
 
@@ -160,7 +156,7 @@ START_TEST(disk_full) {
   ck_assert_int_eq(count_text(s->type, "tier 2"), 0);
   nothing_left(cache);
   sample_free(s);
-  unlink(helper);
+  drop_own_files();
   drop_cache(cache);
 }
 END_TEST
@@ -229,8 +225,8 @@ END_TEST
 
 /* The library of a helper that was preloaded into the host, and what is the host's own, do not reach it. */
 START_TEST(helper_knows_little_of_the_host) {
-  char lines[256], note[64], text[64] = "";
-  snprintf(note, sizeof note, "/tmp/lading-test-env-%ld", (long)getpid());
+  char lines[256], note[OWN_PATH], text[64] = "";
+  own_file("env", note);
   snprintf(lines, sizeof lines, "echo \"$LD_PRELOAD$LD_AUDIT$COMPILER_PATH$SECRET.$LADING_CACHE.$PATH.\" > %s; exit 1", note);
   const char *path = script(lines);
   setenv("COMPILER_PATH", "/nonexistent", 1), setenv("SECRET", "x", 1), setenv("LD_PRELOAD", "liblading-none.so", 1);
@@ -239,7 +235,8 @@ START_TEST(helper_knows_little_of_the_host) {
   ck_assert(fgets(text, sizeof text, f));
   fclose(f);
   ck_assert_msg(!strncmp(text, "./tmp/lading-test-jit-", 22) && strchr(text + 2, '.'), "it was told '%s'", text);
-  unlink(path), unlink(note);
+  unsetenv("LD_PRELOAD");
+  drop_own_files();
 }
 END_TEST
 
@@ -267,7 +264,7 @@ END_TEST
 
 /* The core that the caller computes on is not the helper's only one. */
 START_TEST(helper_is_not_bound) {
-  char lines[256], note[64], text[256] = "";
+  char lines[256], note[OWN_PATH], text[256] = "";
   cpu_set_t before, one;
   int cpu = 0;
   ck_assert_int_eq(sched_getaffinity(0, sizeof before, &before), 0);
@@ -276,15 +273,14 @@ START_TEST(helper_is_not_bound) {
   CPU_ZERO(&one);
   CPU_SET(cpu, &one);
   ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
-  snprintf(note, sizeof note, "/tmp/lading-test-cpus-%ld", (long)getpid());
-  snprintf(lines, sizeof lines, "nproc > %s; exit 1", note);
+  snprintf(lines, sizeof lines, "nproc > %s; exit 1", own_file("cpus", note));
   const char *path = script(lines);
   comes_to_nothing(path, "not in the cache", 60);
   FILE *f = fopen(note, "r");
   ck_assert(fgets(text, sizeof text, f));
   fclose(f);
   ck_assert_msg(atoi(text) > 1, "it has %s processors", text);
-  unlink(path), unlink(note);
+  drop_own_files();
 }
 END_TEST
 
@@ -408,8 +404,8 @@ END_TEST
 /* Many more shapes than there are slots; helpers never meet each other. */
 START_TEST(ten_thousand_shapes) {
   enum { SHAPES = TEST_ASAN || TEST_TSAN ? 500 : 10000 };
-  char lines[1024], met[64];
-  snprintf(met, sizeof met, "/tmp/lading-test-met-%ld", (long)getpid());
+  char lines[1024], met[OWN_PATH];
+  own_file("met", met);
   snprintf(lines, sizeof lines, "mkdir %s.lock || touch %s\nfor i in \"$@\"; do echo \"$i\" >> %s.keys; done\nrmdir %s.lock\n", met, met, met, met);
   const char *helper = script(lines);
   char *cache = own_cache(helper);
@@ -424,10 +420,9 @@ START_TEST(ten_thousand_shapes) {
   ck_assert(settles(60));
   ck_assert_int_eq(ldg_alloc_live(), live);
   ck_assert_msg(access(met, F_OK) != 0, "two helpers met");
-  snprintf(lines, sizeof lines, "rm -rf %s.lock; test $(wc -l < %s.keys) -le 300", met, met); /* each key once, and the words before them */
+  snprintf(lines, sizeof lines, "test $(wc -l < %s.keys) -le 300", met); /* each key once, and the words before them */
   ck_assert_int_eq(system(lines), 0);
-  snprintf(lines, sizeof lines, "%s.keys", met);
-  unlink(lines), unlink(met), unlink(helper);
+  drop_own_files();
   drop_cache(cache);
 }
 END_TEST

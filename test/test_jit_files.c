@@ -104,20 +104,16 @@ END_TEST
 
 /* What the second process finds in the cache it does not have made: a helper that notes each start notes none. */
 START_TEST(second_process_starts_nothing) {
-  char *cache = own_cache(helper_path()), helper[64], note[64];
+  char *cache = own_cache(helper_path()), line[OWN_PATH + 32], note[OWN_PATH];
   ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
-  snprintf(helper, sizeof helper, "/tmp/lading-test-helper-%ld", (long)getpid());
-  snprintf(note, sizeof note, "/tmp/lading-test-started-%ld", (long)getpid());
-  FILE *f = fopen(helper, "w");
-  fprintf(f, "#!/bin/sh\necho \"$@\" >> %s\n", note);
-  fclose(f);
-  ck_assert_int_eq(chmod(helper, 0700), 0);
+  snprintf(line, sizeof line, "echo \"$@\" >> %s", own_file("started", note));
+  const char *helper = script(line);
   ck_assert_int_eq(in_a_process(helper, "jit"), 2);
   ck_assert_int_ne(access(note, F_OK), 0);
   drop_cache(cache);
   ck_assert_int_eq(in_a_process(helper, "jit"), 0); /* it does note */
   ck_assert_int_eq(access(note, F_OK), 0);
-  unlink(helper), unlink(note);
+  drop_own_files();
   drop_cache(cache);
 }
 END_TEST
@@ -404,12 +400,11 @@ END_TEST
 START_TEST(warm_pairs) {
   static char out[1 << 16];
   static const char *const bad[] = { "int | ", "int | - ", "- | - | sum", "int | int | mean", "struct([1,1],[0,4],[int,float]) | - | sum", "double | - | band", "int | int | sum | sum", "/nonexistent.pairs" };
-  char *cache = own_cache(helper_path()), text[4096], path[64];
+  char *cache = own_cache(helper_path()), text[4096], path[OWN_PATH];
   ck_assert_int_eq(tool("warm 'resized(indexed_block(2,[0,3],double),0,64) | resized(indexed_block(1,[0,2,3,7],double),0,80)' '-|resized(indexed_block(2,[0,3],int),0,24)|max'", out, sizeof out), 0);
   ck_assert_int_eq(tool("list", out, sizeof out), 0);
   ck_assert_msg(strstr(out, "0>0:8 8>16:8 24>24:8 32>56:8") && strstr(out, "max.s4 * 0>0:8 8>12:8"), "copy and maximum are not listed: %s", out);
-  snprintf(path, sizeof path, "/tmp/lading-test-%ld.pairs", (long)getpid());
-  FILE *f = fopen(path, "w");
+  FILE *f = fopen(own_file("some.pairs", path), "w");
   fputs("# pairs\n\nfirst | - | resized(indexed_block(1,[0,2,5],float),0,24) | resized(indexed_block(1,[0,1,5],float),0,32)\n"
         "second | 8 1x8:8 :1 | resized(indexed_block(2,[0,3],double),0,64) | - | sum\n", f);
   fclose(f);
@@ -417,7 +412,7 @@ START_TEST(warm_pairs) {
   ck_assert_int_eq(tool(text, out, sizeof out), 0);
   ck_assert_int_eq(tool("list", out, sizeof out), 0);
   ck_assert_msg(strstr(out, "0>0:4 8>4:4 20>20:4") && strstr(out, "sum.f8 * 0>0:16 24>16:16"), "those of the file are not listed: %s", out);
-  unlink(path);
+  drop_own_files();
   for (int64_t i = 0; i < COUNT_OF(bad); i++) {
     snprintf(text, sizeof text, "warm '%s'", bad[i]);
     ck_assert_msg(tool(text, out, sizeof out) != 0, "'%s' was taken", bad[i]);
@@ -503,19 +498,16 @@ END_TEST
 /* A helper whose assembler hangs is ended by its limits, and nothing of it stays: no process, no file. */
 START_TEST(compilers_that_hang_leave_nothing) {
   static char out[1 << 16];
-  char *cache = own_cache(helper_path()), bin[64], path[4096], line[8192];
-  snprintf(bin, sizeof bin, "/tmp/lading-test-bin-%ld", (long)getpid());
-  ck_assert_int_eq(mkdir(bin, 0700), 0);
-  snprintf(path, sizeof path, "%s/as", bin);
-  FILE *f = fopen(path, "w");
+  char *cache = own_cache(helper_path()), path[OWN_PATH], line[8192];
+  FILE *f = fopen(own_file("as", path), "w");
   fprintf(f, "#!/bin/sh\nexec sleep 77\n");
   fclose(f);
   ck_assert_int_eq(chmod(path, 0700), 0);
-  snprintf(line, sizeof line, "%s:%s", bin, getenv("PATH"));
+  snprintf(line, sizeof line, "%.*s:%s", (int)(strrchr(path, '/') - path), path, getenv("PATH"));
   setenv("PATH", line, 1), setenv("LADING_JIT_LIMIT", "1", 1);
   ck_assert_int_ne(tool("compile -- 'base * 0>0:4 8>4:9'", out, sizeof out), 0); /* which reads its output to the end */
   nothing_left(cache);
-  unlink(path), rmdir(bin);
+  drop_own_files();
   drop_cache(cache);
 }
 END_TEST
