@@ -67,6 +67,7 @@ typedef enum ldg_option {
   LDG_OPT_MAX
 } ldg_option;
 const char *ldg_option_get(ldg_option o);    /* the value, or NULL when unset */
+const char *ldg_option_name(ldg_option o);   /* of its variable */
 void ldg_option_print(ldg_text *t);          /* of each LADING_ one that is set: name, value, what it may be */
 
 /* 0: none. 1, -Dchecks=cheap: allocations are counted. 2, full: whole structures are validated after every step, too. */

@@ -47,6 +47,8 @@ const char *ldg_option_get(ldg_option o) {
   return now == SET ? value[o] : read_once(o);
 }
 
+const char *ldg_option_name(ldg_option o) { return table[o].name; }
+
 void ldg_option_print(ldg_text *t) {
   for (int o = 0; o < LDG_OPT_CACHE_HOME; o++) {
     const char *v = ldg_option_get((ldg_option)o);

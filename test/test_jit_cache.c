@@ -127,6 +127,24 @@ START_TEST(cache_too_deep) {
 }
 END_TEST
 
+/* What the host sets once we have read our options is not for us, nor for the helper: it would put kernels where nobody looks. */
+static void kernels_come_all_the_same(void) {
+  sample *s = one_shape();
+  ck_assert(!ldg_jit_on() || ldg_option_get(LDG_OPT_CACHE));
+  setenv("LADING_CACHE", "/proc/nonexistent", 1), setenv("HOME", "/proc/nonexistent", 1), unsetenv("XDG_CACHE_HOME");
+  ask(s->type);
+  ck_assert(settles(80));
+  ck_assert_int_eq(count_text(s->type, "tier 2"), 2);
+  sample_free(s);
+}
+START_TEST(hosts_that_move_the_cache) {
+  if (!helper_path()) return;
+  char *cache = own_cache(helper_path());
+  kernels_come_all_the_same();
+  drop_cache(cache);
+}
+END_TEST
+
 /* ---- what a job runs is what is known of its kernel ---- */
 
 static ldg_run *run_of(const ldg_plan *p) { return p->many.job[LDG_PACK].run; }
@@ -196,5 +214,5 @@ START_TEST(jobs_forget_what_comes_to_nothing) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("jit_cache", argc, argv, numbers_that_make_no_sense, files_that_are_something_else, cache_of_the_user, cache_at_home, cache_nowhere, cache_too_deep, jobs_go_to_their_kernel, jobs_forget_what_comes_to_nothing);
+  return CHECK_MAIN("jit_cache", argc, argv, numbers_that_make_no_sense, files_that_are_something_else, cache_of_the_user, cache_at_home, cache_nowhere, cache_too_deep, hosts_that_move_the_cache, jobs_go_to_their_kernel, jobs_forget_what_comes_to_nothing);
 }

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,36 +35,43 @@ typedef struct start {
 
 /* ---- the environment ---- */
 
-/* What would make it another program, preloaded libraries above all, is not among them; the last four are for instrumented builds. */
+/* Beside our options. What would make it another program, preloaded libraries above all, is not among them; the last four are for instrumented builds. */
 static bool passes(const char *v) {
-  static const char *const passed[] = { "PATH=", "LD_LIBRARY_PATH=", "HOME=", "XDG_CACHE_HOME=", "LADING_", "ASAN_", "LSAN_", "TSAN_", "UBSAN_" };
+  static const char *const passed[] = { "PATH=", "LD_LIBRARY_PATH=", "ASAN_", "LSAN_", "TSAN_", "UBSAN_" };
   for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
     if (!strncmp(v, passed[i], strlen(passed[i]))) return true;
   return false;
 }
 
-/* So many variables, in so many bytes: *n is those that fit, without a copy all. */
-static int64_t gather(char **copy, char *text, int64_t *n, int64_t bytes) {
-  int64_t used = 0, len, k = 0;
-  for (char **e = environ; e && *e && (!copy || k < *n); e++) {
-    if (!passes(*e)) continue;
-    len = (int64_t)strlen(*e) + 1;
-    if (copy && len > bytes - used) continue;
-    if (copy) copy[k] = memcpy(text + used, *e, (size_t)len), text[used + len - 1] = 0;
-    used += len, k++;
+/* Variables, and room for so many in so many bytes; without a list they are only counted. */
+typedef struct vars { char **list, *text; int64_t n, bytes, most, most_bytes; } vars;
+
+static void add(vars *v, const char *name, const char *is, const char *value) {
+  const int64_t len = (int64_t)(strlen(name) + strlen(is) + strlen(value)) + 1;
+  if (v->list && (v->n == v->most || len > v->most_bytes - v->bytes)) return;
+  if (v->list) snprintf(v->list[v->n] = v->text + v->bytes, (size_t)len, "%s%s%s", name, is, value);
+  v->n++, v->bytes += len;
+}
+
+/* Options are what this process goes by, not what the host has set since: the helper would put kernels where nobody looks for them. */
+static void gather(vars *v) {
+  for (int o = 0; o < LDG_OPT_MAX; o++) {
+    const char *value = ldg_option_get((ldg_option)o);
+    if (value) add(v, ldg_option_name((ldg_option)o), "=", value);
   }
-  *n = k;
-  return used;
+  for (char **e = environ; e && *e; e++)
+    if (passes(*e)) add(v, *e, "", "");
 }
 
 /* Should somebody change the environment meanwhile, the copy still has no more than was counted. */
 char **ldg_spawn_environment(void) {
-  int64_t n;
-  const int64_t bytes = gather(NULL, NULL, &n, 0);
-  char **copy = ldg_alloc((n + 1) * (int64_t)sizeof *copy + bytes);
+  vars all = { 0 };
+  gather(&all);
+  char **copy = ldg_alloc((all.n + 1) * (int64_t)sizeof *copy + all.bytes);
   if (!copy) return NULL;
-  gather(copy, (char *)(copy + n + 1), &n, bytes);
-  copy[n] = NULL;
+  vars v = { .list = copy, .text = (char *)(copy + all.n + 1), .most = all.n, .most_bytes = all.bytes };
+  gather(&v);
+  copy[v.n] = NULL;
   return copy;
 }
 

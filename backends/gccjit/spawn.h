@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-/* What the program is to know of the host's environment, in one piece, to be freed with ldg_free; NULL: no memory. For a thread that may
+/* What the program is to know of the host's environment, and of our options as this process read them, in one piece, to be freed with ldg_free; NULL: no memory. For a thread that may
  * read the environment, which is the caller's. */
 char **ldg_spawn_environment(void);
 
