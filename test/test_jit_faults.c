@@ -105,11 +105,12 @@ START_TEST(no_descriptors_for_a_while) {
   setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 256, 256 });
   sample *s = one_shape();
   while (n < 1024 && (fd[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) n++;
-  ask(s->type);
-  ck_assert(settles(5));
+  for (int i = 0; i < 6; i++) { /* more often than a helper may fail */
+    ask(s->type);
+    ck_assert(settles(5));
+    ck_assert_int_eq(count_text(s->type, "counting"), 2);
+  }
   while (n > 0) close(fd[--n]);
-  ck_assert_int_eq(count_text(s->type, "tier 2"), 0);
-  ck_assert_int_gt(count_text(s->type, "counting"), 0);
   comes_when_asked(s, cache);
 }
 END_TEST

@@ -87,7 +87,7 @@ static outcome run_helper(ldg_entry *const *batch, int n, const char **why) {
   const int e = ldg_spawn(argv[0], (char *const *)(uintptr_t)argv, environment, ldg_slot_talks(), &s);
   if (!e) return await(&s, n, why);
   ldg_slot_say(argv[0], *why = "the helper cannot be started");
-  failures = passing(e) ? failures + 1 : PATIENCE;
+  if (!passing(e)) failures = PATIENCE; /* a shortage is no fault of the helper's */
   return passing(e) ? AGAIN : NEVER;
 }
 
