@@ -3,6 +3,7 @@
 #include "jit_tools.h"
 
 #include "base_model.h"
+#include "gccjit/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -228,8 +229,9 @@ END_TEST
 START_TEST(helper_knows_little_of_the_host) {
   char lines[256], note[OWN_PATH], text[64] = "";
   own_file("env", note);
-  snprintf(lines, sizeof lines, "echo \"$LD_PRELOAD$LD_AUDIT$COMPILER_PATH$SECRET.$LADING_CACHE.$PATH.\" > %s; exit 1", note);
+  snprintf(lines, sizeof lines, "test -e /proc/$$/fd/77 && OPEN=open\necho \"$OPEN$LD_PRELOAD$LD_AUDIT$COMPILER_PATH$SECRET.$LADING_CACHE.$PATH.\" > %s; exit 1", note);
   const char *path = script(lines);
+  if (LDG_SPAWN_CLOSES) ck_assert_int_eq(dup2(0, 77), 77); /* which an exec does not close */
   setenv("COMPILER_PATH", "/nonexistent", 1), setenv("SECRET", "x", 1), setenv("LD_PRELOAD", "liblading-none.so", 1);
   comes_to_nothing(path, "not in the cache", 60);
   FILE *f = fopen(note, "r");

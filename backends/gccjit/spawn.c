@@ -109,6 +109,9 @@ static int describe(start *s, bool talks, int end) {
   int e = posix_spawn_file_actions_adddup2(&s->files, end, 1); /* held open to its end; first, since it may be 0 */
   if (!e) e = posix_spawn_file_actions_addopen(&s->files, 0, "/dev/null", O_RDONLY, 0);
   if (!e && !talks) e = posix_spawn_file_actions_addopen(&s->files, 2, "/dev/null", O_WRONLY, 0);
+#if LDG_SPAWN_CLOSES /* a host may wait for the end of a pipe or a lock of its own, while the helper is loaded */
+  if (!e) e = posix_spawn_file_actions_addclosefrom_np(&s->files, 3);
+#endif
   return e;
 }
 

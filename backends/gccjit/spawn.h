@@ -10,6 +10,13 @@
  * read the environment, which is the caller's. */
 char **ldg_spawn_environment(void);
 
+/* Are the host's other descriptors closed before the program starts? Older C libraries cannot; there it is the program's first care. */
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
+#define LDG_SPAWN_CLOSES 1
+#else
+#define LDG_SPAWN_CLOSES 0
+#endif
+
 /* `end` reads what they write, and end of file once the program and all it started are gone; `alive`, -1 on an old system, can be read when it is. */
 typedef struct ldg_spawned { int end, alive; pid_t pid; } ldg_spawned;
 /* 0 or an errno. Standard input is nothing, standard output for one word to us; standard error is the host's if `talks`,
