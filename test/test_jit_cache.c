@@ -145,6 +145,23 @@ START_TEST(hosts_that_move_the_cache) {
 }
 END_TEST
 
+/* Root by su has a user's HOME: no folders are made there, unless one is named. */
+START_TEST(homes_of_others_are_left_alone) {
+  char home[OWN_PATH], made[OWN_PATH];
+  if (!helper_path() || geteuid() != 0) return;
+  char *cache = own_cache(helper_path());
+  unsetenv("LADING_CACHE"), unsetenv("XDG_CACHE_HOME"), setenv("HOME", own_file("home", home), 1);
+  ck_assert(mkdir(home, 0755) == 0 && chown(home, 12345, 12345) == 0);
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 0);
+  ck_assert_int_ne(access(own_file("home/.cache", made), F_OK), 0);
+  setenv("LADING_CACHE", own_file("home/named", made), 1);
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  unsetenv("LADING_CACHE"), setenv("XDG_CACHE_HOME", own_file("mine", made), 1); /* in a folder of root's */
+  ck_assert_int_eq(in_a_process(helper_path(), "jit"), 2);
+  drop_own_files(), drop_cache(cache);
+}
+END_TEST
+
 /* ---- what a job runs is what is known of its kernel ---- */
 
 static ldg_run *run_of(const ldg_plan *p) { return p->many.job[LDG_PACK].run; }
@@ -214,5 +231,5 @@ START_TEST(jobs_forget_what_comes_to_nothing) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("jit_cache", argc, argv, numbers_that_make_no_sense, files_that_are_something_else, cache_of_the_user, cache_at_home, cache_nowhere, cache_too_deep, hosts_that_move_the_cache, jobs_go_to_their_kernel, jobs_forget_what_comes_to_nothing);
+  return CHECK_MAIN("jit_cache", argc, argv, numbers_that_make_no_sense, files_that_are_something_else, cache_of_the_user, cache_at_home, cache_nowhere, cache_too_deep, hosts_that_move_the_cache, homes_of_others_are_left_alone, jobs_go_to_their_kernel, jobs_forget_what_comes_to_nothing);
 }

@@ -30,10 +30,27 @@ static void make_folders(char *path) {
   mkdir(path, 0700);
 }
 
+/* By the deepest folder of the path that is there. Root with a user's HOME, by su or sudo, would make folders there that lock him out; where all may write, in
+ * /tmp and such, the folder is root's. */
+static bool is_home_of_another(const char *path) {
+  char above[LDG_CACHE_PATH];
+  struct stat st = { 0 };
+  snprintf(above, sizeof above, "%s", path);
+  while (stat(above, &st) && strrchr(above, '/') > above) *strrchr(above, '/') = 0;
+  return st.st_uid != geteuid() && st.st_uid != 0;
+}
+
+/* One that was named is made wherever that is. */
+static bool may_make(const char *path) {
+  const char *named = ldg_option_get(LDG_OPT_CACHE);
+  return (named && *named) || !is_home_of_another(path);
+}
+
 int store_open(const char **why) {
   char path[LDG_CACHE_PATH];
   const int dir = ldg_cache_dir(why);
   if (dir >= 0 || *why != ldg_cache_none || ldg_cache_path(path)) return dir;
+  if (!may_make(path)) return *why = "it would be a folder in another user's home; LADING_CACHE may name one", -1;
   make_folders(path);
   const int made = ldg_cache_dir(why);
   if (made < 0 && *why == ldg_cache_none) *why = "the cache's folder cannot be made";
