@@ -19,6 +19,15 @@
 
 static inline const char *helper_path(void) { return getenv("LADING_JIT_TESTED"); } /* lading-jit, or unset: it was not built */
 
+static inline void pause_ms(int ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL); }
+static inline bool settles(int seconds) {
+  for (int i = 0; i < seconds * 500; i++) {
+    if (ldg_jit_settled()) return true;
+    pause_ms(2);
+  }
+  return false;
+}
+
 /* ---- files of this test alone ---- */
 
 #define OWN_PATH 80
@@ -58,8 +67,10 @@ static inline char *own_cache(const char *helper) {
   return folder;
 }
 
+/* Once nobody is at work in it, who would make it again. */
 static inline void drop_cache(const char *folder) {
   char path[4096];
+  settles(80);
   chmod(folder, 0700);
   DIR *d = opendir(folder);
   for (struct dirent *e; d && (e = readdir(d));) snprintf(path, sizeof path, "%s/%s", folder, e->d_name), unlink(path);
@@ -73,15 +84,6 @@ static inline void nothing_left(const char *folder) {
   for (struct dirent *e; d && (e = readdir(d));)
     ck_assert_msg(!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || !strcmp(e->d_name, ".lock"), "%s was left", e->d_name);
   if (d) closedir(d);
-}
-
-static inline void pause_ms(int ms) { nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL); }
-static inline bool settles(int seconds) {
-  for (int i = 0; i < seconds * 500; i++) {
-    if (ldg_jit_settled()) return true;
-    pause_ms(2);
-  }
-  return false;
 }
 
 static inline int count_text(const lading_type *t, const char *what) {
