@@ -192,7 +192,7 @@ static void for_some(const char *path) { forge(path, LEAST, MOST, false, &at_onc
 START_TEST(jobs_go_to_their_kernel) { /* which moves nothing */
   if (!helper_path()) return;
   char *cache = own_cache(NO_HELPER), out[64];
-  ck_assert_int_eq(tool("warm 'resized(struct([1,1,1],[0,8,16],[int,double,char]),0,24)'", out, sizeof out), 0);
+  tool_works("warm 'resized(struct([1,1,1],[0,8,16],[int,double,char]),0,24)'", out, sizeof out);
   for_each_kernel(cache, for_some);
   unsetenv("LADING_FORCE"); /* by which they are for all */
   sample *s = one_shape();

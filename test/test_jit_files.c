@@ -216,7 +216,7 @@ START_TEST(verdicts_have_places_of_their_own) {
   const char *compile = "compile -- 'base * 0>0:4 8>4:9'", *key = "base * 0>0:4 8>4:9";
   ldg_cache_kernel k;
   setenv("LADING_ISA", "base", 1); /* the kind of machine that judges it */
-  ck_assert_int_eq(tool(compile, out, sizeof out), 0);
+  tool_works(compile, out, sizeof out);
   file_of(NULL, cache, first);
   ck_assert_ptr_null(ldg_cache_load(key, &k));
   ldg_cache_unload(&k);
@@ -227,7 +227,7 @@ START_TEST(verdicts_have_places_of_their_own) {
   ck_assert_ptr_null(ldg_cache_load(key, &k));
   ck_assert_int_eq(k.least, INT64_MAX);
   ldg_cache_unload(&k);
-  ck_assert_int_eq(tool("list", out, sizeof out), 0);
+  tool_works("list", out, sizeof out);
   ck_assert(strstr(out, "not used"));
   drop_cache(cache);
 }
@@ -261,7 +261,7 @@ static char *spoil_kernels(const sample *s, void spoil(const char *path), const 
   unsetenv("LADING_FORCE");
   const int64_t size = info_of(s->type).size;
   snprintf(what, sizeof what, "warm '%s'", s->spell);
-  ck_assert_int_eq(tool(what, packed, sizeof packed), 0);
+  tool_works(what, packed, sizeof packed);
   for_each_kernel(cache, spoil);
   ask(s->type);
   ck_assert(settles(5));
@@ -378,14 +378,14 @@ START_TEST(warm_list_clear_and_dump) {
   static char out[1 << 16];
   char *cache = own_cache(helper_path());
   setenv("LADING_DUMP", "jit", 1);
-  ck_assert_int_eq(tool("warm 'struct([1,1,1],[0,8,16],[int,double,char])'", out, sizeof out), 0);
-  ck_assert_int_eq(tool("list", out, sizeof out), 0);
+  tool_works("warm 'struct([1,1,1],[0,8,16],[int,double,char])'", out, sizeof out);
+  tool_works("list", out, sizeof out);
   ck_assert_msg(strstr(out, "0>0:4 8>4:9") && strstr(out, "0>0:4 4>8:9"), "pack and unpack are not listed: %s", out);
   ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 2);
   ck_assert_int_ge(files_named(cache, ".txt", "ldg_j_"), 2);
   ck_assert_int_eq(files_named(cache, ".txt", "UNNAMED"), 0);
   make_again(cache);
-  ck_assert_int_eq(tool("clear", out, sizeof out), 0);
+  tool_works("clear", out, sizeof out);
   ck_assert_int_eq(files_named(cache, ".so", "") + files_named(cache, ".txt", "") + files_named(cache, ".c", ""), 0);
   ck_assert_int_eq(in_a_process(NO_HELPER, "jit"), 0);
   ck_assert_int_ne(tool("compile -- 'v3 * 0>0:4 2>2:4'", out, sizeof out), 0); /* fields that overlap */
@@ -401,16 +401,16 @@ START_TEST(warm_pairs) {
   static char out[1 << 16];
   static const char *const bad[] = { "int | ", "int | - ", "- | - | sum", "int | int | mean", "struct([1,1],[0,4],[int,float]) | - | sum", "double | - | band", "int | int | sum | sum", "/nonexistent.pairs" };
   char *cache = own_cache(helper_path()), text[4096], path[OWN_PATH];
-  ck_assert_int_eq(tool("warm 'resized(indexed_block(2,[0,3],double),0,64) | resized(indexed_block(1,[0,2,3,7],double),0,80)' '-|resized(indexed_block(2,[0,3],int),0,24)|max'", out, sizeof out), 0);
-  ck_assert_int_eq(tool("list", out, sizeof out), 0);
+  tool_works("warm 'resized(indexed_block(2,[0,3],double),0,64) | resized(indexed_block(1,[0,2,3,7],double),0,80)' '-|resized(indexed_block(2,[0,3],int),0,24)|max'", out, sizeof out);
+  tool_works("list", out, sizeof out);
   ck_assert_msg(strstr(out, "0>0:8 8>16:8 24>24:8 32>56:8") && strstr(out, "max.s4 * 0>0:8 8>12:8"), "copy and maximum are not listed: %s", out);
   FILE *f = fopen(own_file("some.pairs", path), "w");
   fputs("# pairs\n\nfirst | - | resized(indexed_block(1,[0,2,5],float),0,24) | resized(indexed_block(1,[0,1,5],float),0,32)\n"
         "second | 8 1x8:8 :1 | resized(indexed_block(2,[0,3],double),0,64) | - | sum\n", f);
   fclose(f);
   snprintf(text, sizeof text, "warm %s", path);
-  ck_assert_int_eq(tool(text, out, sizeof out), 0);
-  ck_assert_int_eq(tool("list", out, sizeof out), 0);
+  tool_works(text, out, sizeof out);
+  tool_works("list", out, sizeof out);
   ck_assert_msg(strstr(out, "0>0:4 8>4:4 20>20:4") && strstr(out, "sum.f8 * 0>0:16 24>16:16"), "those of the file are not listed: %s", out);
   drop_own_files();
   for (int64_t i = 0; i < COUNT_OF(bad); i++) {
@@ -476,7 +476,7 @@ START_TEST(the_cache_stays_small) {
   close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   utimensat(AT_FDCWD, left, (const struct timespec[]){ { 1, 0 }, { 1, 0 } }, 0);
   foreign_put(cache);
-  ck_assert_int_eq(tool("compile -- 'base * 0>0:4 8>4:9'", out, sizeof out), 0);
+  tool_works("compile -- 'base * 0>0:4 8>4:9'", out, sizeof out);
   foreign_stays(cache);
   int kept = 0;
   for (int i = 0; i < FILES; i++) {
@@ -488,7 +488,7 @@ START_TEST(the_cache_stays_small) {
   ck_assert_int_eq(kept, KEPT);
   ck_assert_int_eq(files_named(cache, ".so", "lading\nj"), 0); /* all but the new one are holes */
   ck_assert_int_ne(access(left, F_OK), 0); /* of a helper that was ended long ago */
-  ck_assert_int_eq(tool("clear", out, sizeof out), 0);
+  tool_works("clear", out, sizeof out);
   foreign_stays(cache), foreign_take(cache);
   ck_assert_int_eq(files_named(cache, ".so", "") + files_named(cache, ".txt", ""), 0);
   drop_cache(cache);
@@ -542,11 +542,11 @@ START_TEST(helpers_take_turns) {
   ck_assert_int_eq(files_named(cache, ".so", ""), 0);
   setenv("LADING_JIT_LIMIT", "20", 1);
   close(fd);
-  ck_assert_int_eq(tool(compile, out, sizeof out), 0);
+  tool_works(compile, out, sizeof out);
   ck_assert_int_eq(files_named(cache, ".so", ""), 1);
   for_each_kernel(cache, note_inode);
   const int64_t first = kernel_inode;
-  ck_assert_int_eq(tool(compile, out, sizeof out), 0);
+  tool_works(compile, out, sizeof out);
   for_each_kernel(cache, note_inode);
   ck_assert_int_eq(kernel_inode, first);
   drop_cache(cache);
