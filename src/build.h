@@ -19,6 +19,7 @@ struct ldg_signode {
   int64_t size, external;      /* bytes of one node: packed, and in external32 */
   uint32_t kinds;              /* bit e: some element is of kind e */
   int kind;                    /* lading_elem when all are of one kind, else -1 */
+  int depth;                   /* levels, at most LADING_DEPTH_MAX; an element is 1 */
   const ldg_sig *part;         /* in the same allocation, as is at[] */
   const ldg_sig_at *at;        /* count + 1 places: where the parts start, by bytes */
   _Atomic int hashed;          /* hash[] is made at first need; all who race write the same words */

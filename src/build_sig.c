@@ -48,19 +48,20 @@ int ldg_build_sig_times(ldg_sig s, int64_t n, ldg_sig *out) {
   return LADING_OK;
 }
 
-/* ERR_OVERFLOW never happens where the bytes of the parts can be counted, since no letter is shorter than one. */
+/* ERR_OVERFLOW never happens where the bytes of the parts can be counted, since no letter is shorter than one. ERR_DEPTH: the rep of a type that was shipped may be less deep. */
 static int sum_parts(int64_t n, const ldg_sig *part, ldg_signode *node) {
   int64_t letters;
-  node->kind = part[0].node->kind, node->kinds = 0;
+  node->kind = part[0].node->kind, node->kinds = 0, node->depth = 1;
   node->elements = node->letters = 0;
   for (int64_t i = 0; i < n; i++) {
     if (ldg_mul(part[i].n, part[i].node->letters, &letters) || ldg_add(node->letters, letters, &node->letters))
       return LADING_ERR_OVERFLOW;
     node->elements += part[i].n * part[i].node->elements;
     node->kinds |= part[i].node->kinds;
+    if (part[i].node->depth >= node->depth) node->depth = part[i].node->depth + 1;
     if (part[i].node->kind != node->kind) node->kind = -1;
   }
-  return LADING_OK;
+  return node->depth > LADING_DEPTH_MAX ? LADING_ERR_DEPTH : LADING_OK;
 }
 
 /* Where the parts start. External bytes may be more than packed ones, where a long double is a double. */

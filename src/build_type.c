@@ -34,7 +34,7 @@ typedef struct long_double_int { long double a; int b; } long_double_int;
   X(LONG_DOUBLE_INT, "long_double_int", long_double_int, sizeof(long double) + sizeof(int), 20, 2)
 
 #define NODE(e, name, type, bytes, ext, count) [LADING_##e] = { \
-  .refs = LDG_IMMORTAL, .elem = LADING_##e, .elements = 1, .letters = (count), .size = (bytes), .external = (ext), \
+  .refs = LDG_IMMORTAL, .depth = 1, .elem = LADING_##e, .elements = 1, .letters = (count), .size = (bytes), .external = (ext), \
   .kinds = UINT32_C(1) << LADING_##e, .kind = LADING_##e },
 const ldg_signode ldg_build_elem_nodes[LADING_ELEM_MAX] = { ELEMS(NODE) };
 

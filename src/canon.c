@@ -286,6 +286,12 @@ static int reduce_whole(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *out
   return rc;
 }
 
+/* Rules may make more nodes of a list, and more levels of one, than reps have room for above it. Without any there are no more than there were. */
+static int reduce_plainly(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *out) {
+  x->level = LDG_CANON_LEVELS, x->most = 0;
+  return pass(x, in, out);
+}
+
 int ldg_canon_within(const ldg_rep *in, int64_t limit, const ldg_rep **out, ldg_canon_trace *trace) {
   ldg_canon_ctx x = { .trace = trace, .limit = limit, .most = limit };
   ldg_canon_item item;
@@ -295,6 +301,7 @@ int ldg_canon_within(const ldg_rep *in, int64_t limit, const ldg_rep **out, ldg_
     return LADING_OK;
   }
   int rc = reduce_whole(&x, in, &item);
+  if (rc == LADING_ERR_OVERFLOW || rc == LADING_ERR_DEPTH) rc = reduce_plainly(&x, in, &item);
   return rc ? rc : root(&x, in, &item, out);
 }
 

@@ -3,7 +3,6 @@
 #include "canon_rules.h"
 
 /* Deeper than any tree of rules that still gets somewhere; keeps a chain of rules that undo each other finite. */
-enum { LEVEL_MAX = 64 };
 
 static int finish(int rc) {
   return rc ? rc : 1;
@@ -402,7 +401,7 @@ static int first_rule(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out) {
 
 int ldg_canon_node(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out) {
   int fired = 0;
-  if (x->level < LEVEL_MAX) {
+  if (x->level < LDG_CANON_LEVELS) {
     x->level++;
     fired = first_rule(x, v, out);
     x->level--;

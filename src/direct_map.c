@@ -104,6 +104,13 @@ static void take_out_overlaps(lading_map *m, uint64_t owner, uint64_t remote, ui
   while (i < m->counts.entries && overlaps(m->at[i], owner, last)) take_out(m, i, dead);
 }
 
+/* Those of all ranges that stay, and of one more. */
+static bool can_count(const lading_map *m, uint64_t owner, uint64_t remote, int64_t bytes) {
+  int64_t all = m->counts.bytes;
+  for (int64_t i = lower(m, owner, remote); i < m->counts.entries && overlaps(m->at[i], owner, last_of(remote, (uint64_t)bytes)); i++) all -= m->at[i]->bytes;
+  return !ldg_add(all, bytes, &all);
+}
+
 static bool too_much(const lading_map *m) {
   return m->counts.entries > m->attr.max_entries || m->counts.bytes > m->attr.max_bytes;
 }
@@ -141,12 +148,11 @@ void ldg_direct_map_free(lading_map *m) {
 }
 
 int ldg_direct_map_insert(lading_map *m, uint64_t owner, uint64_t remote, int64_t bytes, void *local, void *handle, lading_mapping **pin) {
-  int64_t all;
   lading_mapping *dead = NULL, *e = ldg_alloc(sizeof *e);
   if (!e) return LADING_ERR_NOMEM;
   *e = (lading_mapping){ .owner = owner, .remote = remote, .bytes = bytes, .pins = 1, .local = local, .handle = handle };
   pthread_mutex_lock(&m->lock);
-  const bool counts = !ldg_add(m->counts.bytes, bytes, &all), fits = counts && make_room(m);
+  const bool counts = can_count(m, owner, remote, bytes), fits = counts && make_room(m);
   if (fits) {
     take_out_overlaps(m, owner, remote, last_of(remote, (uint64_t)bytes), &dead);
     put_at(m, lower(m, owner, remote), e);

@@ -144,15 +144,14 @@ static int nest_of_step(ldg_step *s, ldg_nest *n) {
   return e;
 }
 
-/* What steps are opened with: the steps of nodes that are there more than once, which have one each, with one table of offsets; and what is forced, which differs by level, so
- * that then nothing is shared. */
+/* What steps are opened with: the steps of nodes that are there more than once, which have one each, with one table of offsets; and what is forced, below the root the same everywhere. */
 typedef struct opening { ldg_map *met; const char *force; } opening;
 static opening opening_below(const opening *o) { return (opening){ o->met, below(o->force) }; }
 
 static int open_step(ldg_step *s, const ldg_rep *r, const opening *o);
 static int new_step(ldg_step **out, const ldg_rep *r, const opening *o) {
   if (r->kind == LDG_BYTES) return LADING_OK; /* NULL stands for bytes */
-  const bool shares = !o->force && ldg_rep_shared(r);
+  const bool shares = ldg_rep_shared(r);
   ldg_step *met = shares ? ldg_map_get(o->met, r) : NULL;
   if (met) return met->shared++, *out = met, LADING_OK;
   if (!(*out = ldg_alloc(sizeof **out))) return LADING_ERR_NOMEM;

@@ -22,7 +22,7 @@ typedef struct ldg_rep ldg_rep;
 
 #define LDG_NODES_MAX ((int64_t)1 << 23) /* of a rep written out as a tree: bounds the walks that do so */
 #define LDG_DEPTH_MAX (LADING_DEPTH_MAX + 64)
-/* Both are more than types of users may have (build.h): normal form puts an offset at the root, and loops into lists. */
+/* Both are more than types of users may have (build.h): normal form puts an offset at the root, and loops into lists, each of which at least doubles the bytes, of which there are less than 2^63. */
 
 struct ldg_rep {
   _Atomic int64_t refs;       /* LDG_IMMORTAL: static, never counted */

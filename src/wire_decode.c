@@ -100,7 +100,7 @@ static int get_rep(ldg_reader *r, const ldg_rep **out) {
 
 /* ---- the signature ---- */
 
-typedef struct items { ldg_reader *r; ldg_sig *sig; int64_t *bytes; int *depth; int64_t held; } items;
+typedef struct items { ldg_reader *r; ldg_sig *sig; int64_t *bytes, held; } items;
 
 /* n times the last item, which holds a reference of its own. */
 static int multiply(items *s, int64_t n) {
@@ -113,32 +113,28 @@ static void push_elem(items *s, lading_elem e) {
   const int64_t i = s->held++;
   s->sig[i] = (ldg_sig){ 1, &ldg_build_elem_nodes[e] };
   s->bytes[i] = lading_elem_type(e)->rep->size;
-  s->depth[i] = 1;
 }
 
-/* Bytes and depth of items [from, held); ERR_FORMAT for equal neighbours, which would be one part. */
-static int measure(const items *s, int64_t from, int64_t *bytes, int *depth) {
+/* Bytes of items [from, held); ERR_FORMAT for equal neighbours, which would be one part. */
+static int measure(const items *s, int64_t from, int64_t *bytes) {
   for (int64_t i = from; i < s->held; i++) {
     if (i > from && s->sig[i].node == s->sig[i - 1].node) return LADING_ERR_FORMAT;
     if (ldg_add(*bytes, s->bytes[i], bytes)) return LADING_ERR_OVERFLOW;
-    *depth = s->depth[i] < *depth ? *depth : s->depth[i] + 1;
   }
-  return *depth > LADING_DEPTH_MAX ? LADING_ERR_DEPTH : LADING_OK;
+  return LADING_OK;
 }
 
 static int push_parts(items *s) {
   int64_t n = ldg_wire_get_count(s->r, 2), bytes = 0;
-  int depth = 0;
   ldg_sig all = { 0 };
   if (n > s->held) ldg_wire_refuse(s->r, LADING_ERR_FORMAT);
   if (s->r->err) return s->r->err;
-  int rc = measure(s, s->held - n, &bytes, &depth);
+  int rc = measure(s, s->held - n, &bytes);
   if (!rc) rc = ldg_build_sig_join(n, s->sig + s->held - n, &all);
   if (rc) return ldg_wire_refuse(s->r, rc);
   while (n-- > 0) ldg_build_sig_free(s->sig[--s->held]);
   s->sig[s->held] = all;
-  s->bytes[s->held] = bytes;
-  s->depth[s->held++] = depth;
+  s->bytes[s->held++] = bytes;
   return LADING_OK;
 }
 
@@ -155,7 +151,6 @@ static int get_item(items *s) {
 static int get_items(ldg_reader *r, int64_t n, int64_t size, void *room, ldg_sig *out) {
   items s = { .r = r, .sig = room };
   s.bytes = (int64_t *)(s.sig + n);
-  s.depth = (int *)(s.bytes + n);
   for (int64_t i = 0; i < n && !r->err; i++) get_item(&s);
   if (!r->err && (s.held != 1 || s.bytes[0] != size)) ldg_wire_refuse(r, LADING_ERR_FORMAT);
   if (!r->err) *out = s.sig[--s.held];
@@ -168,7 +163,7 @@ static int get_sig(ldg_reader *r, int64_t size, ldg_sig *out) {
   *out = (ldg_sig){ 0 };
   if (n > ldg_wire_left(r) / 2 || (n == 0) != (size == 0)) ldg_wire_refuse(r, LADING_ERR_FORMAT);
   if (r->err || n == 0) return r->err;
-  void *room = ldg_alloc(n * (int64_t)(sizeof(ldg_sig) + sizeof(int64_t) + sizeof(int)));
+  void *room = ldg_alloc(n * (int64_t)(sizeof(ldg_sig) + sizeof(int64_t)));
   if (!room) return ldg_wire_refuse(r, LADING_ERR_NOMEM);
   get_items(r, n, size, room, out);
   ldg_free(room);

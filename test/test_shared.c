@@ -13,19 +13,25 @@ static lading_type *struct_over(lading_type *old, int64_t n, const int64_t *lens
   return t;
 }
 
-/* Two and three of the type before, `levels` times, over a list that is no progression: 5 * 2^levels - 3 nodes. */
-static lading_type *tower(int levels, int64_t entries) {
-  int64_t *at = malloc((size_t)entries * sizeof *at);
+/* Two and three of the type before, `levels` times, over a list: 5 * 2^levels - 3 nodes. */
+static lading_type *tower_of(int levels, int64_t entries, const int64_t *at) {
   lading_type *t;
-  rng r = rng_of(91);
-  for (int64_t i = 0, mem = 0; i < entries; i++) at[i] = mem, mem += rng_in(&r, 2, 9);
   ck_assert_int_eq(lading_type_indexed_block(entries, 1, at, lading_elem_type(LADING_DOUBLE), &t), LADING_OK);
-  free(at);
   for (int i = 0; i < levels; i++) {
     const lading_type *const olds[] = { t, t };
     const int64_t extent = info_of(t).extent;
     t = struct_over(t, 2, LIST(2, 3), LIST(0, 2 * extent + 8), olds);
   }
+  return t;
+}
+
+/* Over a list that is no progression. */
+static lading_type *tower(int levels, int64_t entries) {
+  int64_t *at = malloc((size_t)entries * sizeof *at);
+  rng r = rng_of(91);
+  for (int64_t i = 0, mem = 0; i < entries; i++) at[i] = mem, mem += rng_in(&r, 2, 9);
+  lading_type *t = tower_of(levels, entries, at);
+  free(at);
   return t;
 }
 
@@ -40,17 +46,36 @@ START_TEST(towers) {
 }
 END_TEST
 
+static void steps_are_shared(const ldg_step *s, int levels) {
+  for (int i = 0; i < levels; i++, s = s->kids[0]->child) ck_assert(s->kids && s->kids[0]->child && s->kids[0]->child == s->kids[1]->child);
+  ck_assert_ptr_nonnull(s->at4);
+}
+
 /* Steps of plans: one for each node, with one table of its offsets. */
 START_TEST(steps_of_towers) {
   const int64_t before = ldg_alloc_live();
   lading_type *t = tower(12, 20000);
-  const ldg_plan *p;
+  const ldg_plan *p, *forced;
   ck_assert_int_eq(ldg_api_plan(t, &p), LADING_OK);
-  const ldg_step *s = &p->one;
-  for (int i = 0; i < 12; i++, s = s->kids[0]->child) ck_assert(s->kids && s->kids[0]->child && s->kids[0]->child == s->kids[1]->child);
-  ck_assert(s->at4 && ldg_alloc_live() - before < 12 * 30); /* which only builds with checks count */
+  steps_are_shared(&p->one, 12);
+  ck_assert(ldg_alloc_live() - before < 12 * 30); /* which only builds with checks count */
+  ck_assert_int_eq(ldg_plan_forced(p->layout, p->extent, "loop", &forced), LADING_OK);
+  steps_are_shared(&forced->one, 12);
+  ldg_plan_release(forced);
   lading_type_free(t);
   ck_assert_int_eq(ldg_alloc_live(), before);
+}
+END_TEST
+
+/* Normal form has eight nodes more for the list, which its 2^19 copies have no room for: it goes without. */
+START_TEST(towers_of_progressions) {
+  enum { MANY = 512 };
+  int64_t at[MANY], mem = 0;
+  for (int64_t i = 0; i < MANY; i++) at[i] = mem, mem += 2 + i / 64;
+  lading_type *t = tower_of(19, MANY, at);
+  ck_assert_int_eq(lading_type_commit(t), LADING_OK);
+  ck_assert_int_eq(info_of(t).depth, 1 + 2 * 19 + 1);
+  lading_type_free(t);
 }
 END_TEST
 
@@ -142,6 +167,37 @@ START_TEST(deepest) {
 }
 END_TEST
 
+/* One element more, of the other kind, behind the type. */
+static int append(lading_type **t, int kind) {
+  const lading_type *const olds[] = { *t, lading_elem_type(kind % 2 ? LADING_FLOAT : LADING_INT32) };
+  lading_type *up;
+  const int rc = lading_type_struct(2, LIST(1, 1), LIST(0, info_of(*t).size), olds, &up);
+  if (!rc) lading_type_free(*t), *t = up;
+  return rc;
+}
+
+/* Elements of a type that was shipped nest deeper than its blocks, of which there is one: what is made of it has no more levels of either. */
+START_TEST(elements_nest_no_deeper) {
+  lading_type *t = lading_type_ref(lading_elem_type(LADING_DOUBLE)), *back;
+  int levels = 1;
+  for (; levels < LADING_DEPTH_MAX - 7; levels++) ck_assert_int_eq(append(&t, levels), LADING_OK);
+  char wire[4096];
+  int64_t n;
+  ck_assert_int_eq(lading_wire_encode(t, wire, sizeof wire, &n), LADING_OK);
+  ck_assert_int_eq(lading_wire_decode(wire, n, &back), LADING_OK);
+  int rc;
+  while (!(rc = append(&back, levels))) {
+    char from[8 * LADING_DEPTH_MAX] = { 0 }, to[8 * LADING_DEPTH_MAX];
+    ck_assert_int_eq(lading_pack_external32(back, 1, from, to, 0, 8), LADING_OK);
+    ck_assert_int_eq(lading_pack_op(back, 1, from, to, 0, 8, LADING_SUM), LADING_OK);
+    levels++;
+  }
+  ck_assert_int_eq(rc, LADING_ERR_DEPTH);
+  ck_assert_int_eq(levels, LADING_DEPTH_MAX);
+  lading_type_free(back), lading_type_free(t);
+}
+END_TEST
+
 /* Of fields that touch the runs are more in sum than those of the whole, which are fewer than 2^20: whether it overlaps is known. */
 START_TEST(fields_that_touch) {
   enum { N = 200000 };
@@ -181,5 +237,5 @@ START_TEST(dimensions) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("shared", argc, argv, towers, steps_of_towers, ranges_of_towers, deepest, fields_that_touch, dimensions);
+  return CHECK_MAIN("shared", argc, argv, towers, steps_of_towers, towers_of_progressions, ranges_of_towers, deepest, elements_nest_no_deeper, fields_that_touch, dimensions);
 }

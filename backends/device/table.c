@@ -66,7 +66,7 @@ static int make_room(ldg_site *s, int64_t bytes, int64_t most) {
 
 /* ---- a new one ---- */
 
-/* Both with the first table, whose makers are told of errors: who frees a lane is not. */
+/* Both with the first upload, whose callers are told of errors: who frees a lane is not. */
 static int make_streams(ldg_site *s) {
   int e = s->upload ? 0 : s->driver->stream_create(&s->upload, LDG_STREAM_NON_BLOCKING);
   if (!e && !s->gone) e = s->driver->stream_create(&s->gone, LDG_STREAM_NON_BLOCKING);
