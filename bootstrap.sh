@@ -21,7 +21,7 @@ usage: ./bootstrap.sh COMMAND
 All but clean first install what is missing (compiler, Meson, Ninja, pkg-config, Python, xxHash header; for test also
 Check, clang, lld, libgccjit, shellcheck, a compiler and an emulator for aarch64; for test-on those for CPU) with apt-get, dnf, zypper or pacman, as root or through sudo; for test also nvcc, with
 pip into build-nvcc/. No GPU is needed.
-Environment: CC, CXX; a folder that was made with others is set up anew.
+Environment: CC, CXX; a folder that this script made with others is set up anew.
 END
 }
 

@@ -60,6 +60,7 @@ static const char usage[] =
     "exit status: 77 no device, 0 all is well, 1 verify found a mismatch, 2 a bad command line or problem\n";
 
 enum { NO_DEVICE = 77 }; /* as tests say that they were skipped */
+#define MIN_NS 50e3 /* of a sample */
 
 typedef struct options {
   const char *mode, *suites_dir;
@@ -115,7 +116,7 @@ static bool takes_text(const char *name) {
 }
 
 static bool read_text(options *o, const char *name, const char *value) {
-  if (!value) return refuse("%s needs a value", name), false;
+  if (!value || !*value) return refuse("%s needs a value", name), false;
   if (strcmp(name, "--where") == 0) return o->on_device = device_where_read(value, &o->where), o->on_device || refuse("no such place: %s", value) == 0;
   if (strcmp(name, "--backend") == 0) o->backend = value;
   else if (strcmp(name, "--out") == 0) o->out = value;
@@ -155,8 +156,14 @@ static bool is_mode(const options *o, const char *mode) { return strcmp(o->mode,
 /* What is not measured on devices; --csv says all that there is of floors. */
 static bool fits_device(const options *o) {
   if (!is_mode(o, "time") || !o->on_device) return true;
-  const bool fits = !o->measure.segment && !o->measure.cold && !o->with_peers && (!o->measure.floor || o->csv);
-  return fits || refuse("--where goes with none of --segment, --cold, --floor and --peers") == 0;
+  const bool fits = !o->measure.segment && !o->measure.cold && !o->with_peers && o->measure.min_ns == MIN_NS && (!o->measure.floor || o->csv);
+  return fits || refuse("--where goes with none of --segment, --cold, --floor, --peers and --min-time") == 0;
+}
+
+/* What is not measured of copies. */
+static bool fits_copies(const options *o) {
+  const bool fits = !is_mode(o, "copy") || (!o->measure.segment && !o->csv && !o->measure.floor && !o->with_peers && !o->on_device);
+  return fits || refuse("copy goes with none of --segment, --csv, --floor, --peers and --where") == 0;
 }
 
 /* Modes that have no choice of problems. */
@@ -540,14 +547,14 @@ static int print_version(void) {
 }
 
 int main(int argc, char **argv) {
-  options o = { .count = 1, .seconds = CALIBRATE_SECONDS, .backend = "cuda", .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = 50e3 } };
+  options o = { .count = 1, .seconds = CALIBRATE_SECONDS, .backend = "cuda", .verify = { .ranges = 24, .seed = 1 }, .measure = { .samples = 21, .min_ns = MIN_NS } };
   work w = { 0 };
   if (argc < 2 || strcmp(argv[1], "--help") == 0) return fputs(usage, argc < 2 ? stderr : stdout), argc < 2 ? 2 : 0;
   if (strcmp(argv[1], "--version") == 0) return print_version();
   o.mode = argv[1];
   if (!is_known(o.mode)) return refuse("'%s' is no mode; lbench --help names them", o.mode);
   setvbuf(stdout, NULL, _IOLBF, 0);
-  const bool read = read_args(&o, argc, argv) && fits_sums(&o) && fits_device(&o) && fits_what(&o);
+  const bool read = read_args(&o, argc, argv) && fits_sums(&o) && fits_device(&o) && fits_copies(&o) && fits_what(&o);
   if (read && lacks_device(&o)) return NO_DEVICE;
   if (read && strcmp(o.mode, "calls") == 0) return calls_time();
   if (read && strcmp(o.mode, "jit") == 0) return run_jit(&o);

@@ -58,11 +58,11 @@ def test_scripts(bench, tmp):
     for wrong, says in ((cut, ":4: 3 fields"), (empty, "no measurements"), (tmp / "none", "cannot read"), (bench / "README.md", "header of lbench")):
         for tool in (compare + [a, wrong], plot + [wrong, "--out", tmp]):
             check(says in run(*tool, status=1).stderr, f"{tool}: no advice")
-    check("no such peer" in run(*compare, a, b, "--by", "nobody", status=1).stderr, "compare --by nobody")
+    check("no times of such a peer" in run(*compare, a, b, "--by", "nobody", status=1).stderr, "compare --by nobody")
     alone = tmp / "alone.csv"
     alone.write_text(HEADER.split(",other")[0] + "\ns,first,50,50,50,50,200,100,0,0\n")
     for files in ((a, alone), (alone, a)):
-        check(f"{alone} has no such peer" in run(*compare, *files, "--by", "other", status=1).stderr, "compare --by a peer of one file")
+        check(f"{alone} has no times of such a peer" in run(*compare, *files, "--by", "other", status=1).stderr, "compare --by a peer of one file")
     drawn = run(*plot, a, "--out", tmp / "new" / "folder").stdout.split()
     check(drawn == [str(tmp / "new" / "folder" / "s.svg")], f"plot wrote {drawn}")
     svg = xml.dom.minidom.parse(drawn[0])
