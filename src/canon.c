@@ -286,9 +286,10 @@ static int reduce_whole(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *out
   return rc;
 }
 
-/* Rules may make more nodes of a list, and more levels of one, than reps have room for above it. Without any there are no more than there were. */
+/* Rules may make more nodes of a list, and more levels of one, than reps have room for above it. By the one that only leaves nodes out there are no more than there were. */
 static int reduce_plainly(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *out) {
   x->level = LDG_CANON_LEVELS, x->most = 0;
+  if (x->trace) *x->trace = (ldg_canon_trace){ 0 }; /* what fired before made nothing of it */
   return pass(x, in, out);
 }
 

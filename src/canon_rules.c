@@ -384,9 +384,9 @@ static int settle(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out) {
   return rc;
 }
 
-/* The first rule that fires. One that cannot build its result (a depth or a product out of bounds) has not fired. */
+/* The first rule that fires; from some level on only the one that leaves nodes out. One that cannot build its result (a depth or a product out of bounds) has not fired. */
 static int first_rule(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out) {
-  const int last = v->kind == LDG_REPEAT ? LDG_RULE_MERGE : LDG_RULE_GROUP;
+  const int last = x->level > LDG_CANON_LEVELS ? LDG_RULE_ONCE : v->kind == LDG_REPEAT ? LDG_RULE_MERGE : LDG_RULE_GROUP;
   for (int i = LDG_RULE_ONCE; i <= last; i++) {
     if (!(table[i].kinds >> v->kind & 1)) continue;
     int rc = table[i].apply(x, v, out);
@@ -400,12 +400,9 @@ static int first_rule(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out) {
 }
 
 int ldg_canon_node(ldg_canon_ctx *x, const ldg_rep *v, const ldg_rep **out) {
-  int fired = 0;
-  if (x->level < LDG_CANON_LEVELS) {
-    x->level++;
-    fired = first_rule(x, v, out);
-    x->level--;
-  }
+  x->level++;
+  const int fired = first_rule(x, v, out);
+  x->level--;
   if (fired) return fired < 0 ? fired : LADING_OK;
   return settle(x, v, out);
 }

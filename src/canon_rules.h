@@ -20,7 +20,7 @@ enum { LDG_CANON_LEVELS = 64 };
 typedef struct ldg_canon_ctx {
   ldg_canon_trace *trace; /* or NULL */
   int64_t limit;          /* trees of at most so many runs are rebuilt from them; LDG_CANON_RUNS but in tests */
-  int level;              /* of ldg_canon_node in itself; from LDG_CANON_LEVELS on no rule is tried */
+  int level;              /* of ldg_canon_node in itself; beyond LDG_CANON_LEVELS no rule is tried but ONCE */
   int64_t stretch;        /* inside the stretches rule: how long a stretch must be to stand for itself; else 0 */
   int64_t most;           /* below the root: trees of at most so many runs may be rebuilt */
   ldg_map *shared;        /* input nodes with several parents, see canon.c; or NULL */

@@ -2,6 +2,7 @@
  * the runner's timeout alone. */
 #include "random_types.h"
 #include "api.h"
+#include "canon.h"
 #include "plan.h"
 
 #include <pthread.h>
@@ -73,10 +74,16 @@ START_TEST(towers_of_progressions) {
   enum { MANY = 512 };
   int64_t at[MANY], mem = 0;
   for (int64_t i = 0; i < MANY; i++) at[i] = mem, mem += 2 + i / 64;
-  lading_type *t = tower_of(19, MANY, at);
+  lading_type *t = tower_of(19, MANY, at), *further;
   ck_assert_int_eq(lading_type_commit(t), LADING_OK);
   ck_assert_int_eq(info_of(t).depth, 1 + 2 * 19 + 1);
-  lading_type_free(t);
+  const ldg_rep *once, *twice; /* also where an offset is around it, which stays one */
+  ck_assert_int_eq(lading_type_hindexed(1, LIST(1), LIST(40), t, &further), LADING_OK);
+  ck_assert_int_eq(ldg_canon(further->rep, &once, NULL), LADING_OK);
+  ck_assert_int_eq(ldg_canon(once, &twice, NULL), LADING_OK);
+  ck_assert(ldg_rep_equal(once, twice) && ldg_rep_is_shifted(once) && ldg_rep_equal(once->kids[0], ldg_api_plan_made(t)->layout->rep));
+  ldg_rep_free(once), ldg_rep_free(twice);
+  lading_type_free(further), lading_type_free(t);
 }
 END_TEST
 
