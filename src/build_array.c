@@ -156,12 +156,12 @@ static bool valid_grid(int64_t size, int64_t rank, int ndims, const int64_t *psi
   return procs == size;
 }
 
-/* Process grids are row-major whatever the storage order: the last dimension's coordinate changes fastest. `next` processes are in the dimensions on
- * from the next one, so dimensions may come from the last one or from the first one on. */
-static int64_t coord_of(int64_t rank, int64_t p, lading_order order, int64_t *next) {
-  if (order != LADING_ORDER_C) *next /= p;
-  const int64_t coord = rank / *next % p;
-  if (order == LADING_ORDER_C) *next *= p;
+/* Process grids are row-major whatever the storage order: the last dimension's coordinate changes fastest. *step, ranks to the next process of a dimension, goes along: dimensions come from the
+ * last one on, or, as Fortran has them, from the first one. */
+static int64_t coord_of(int64_t rank, int64_t p, lading_order order, int64_t *step) {
+  if (order != LADING_ORDER_C) *step /= p;
+  const int64_t coord = rank / *step % p;
+  if (order == LADING_ORDER_C) *step *= p;
   return coord;
 }
 
@@ -170,12 +170,12 @@ int lading_type_darray(int64_t size, int64_t rank, int ndims, const int64_t *gsi
   if (ndims < 1 || !gsizes || !distribs || !dargs || !psizes || !valid_order(order) || !old || !out) return LADING_ERR_ARG;
   if (!valid_grid(size, rank, ndims, psizes)) return LADING_ERR_ARG;
   part p = whole_item(old);
-  int64_t next = order == LADING_ORDER_C ? 1 : size;
+  int64_t step = order == LADING_ORDER_C ? 1 : size;
   for (int i = 0; i < ndims; i++) {
     int k = nth_dim(i, ndims, order);
     deal d;
     int r = make_deal(distribs[k], gsizes[k], dargs[k], psizes[k], &d);
-    d.coord = r ? 0 : coord_of(rank, psizes[k], order, &next);
+    d.coord = r ? 0 : coord_of(rank, psizes[k], order, &step);
     const hand h = r ? (hand){ 0 } : play(&d);
     if (!r) r = take(&p, d.gsize, &h, d.block);
     if (r) {

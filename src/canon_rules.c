@@ -2,8 +2,6 @@
  * Each returns 1 and *out when it fired, 0 when it has nothing to say, or a negative error. */
 #include "canon_rules.h"
 
-/* Deeper than any tree of rules that still gets somewhere; keeps a chain of rules that undo each other finite. */
-
 static int finish(int rc) {
   return rc ? rc : 1;
 }

@@ -16,7 +16,9 @@ enum {
   LDG_RULES
 };
 
+/* Deeper than any tree of rules that still gets somewhere; keeps a chain of rules that undo each other finite. */
 enum { LDG_CANON_LEVELS = 64 };
+
 typedef struct ldg_canon_ctx {
   ldg_canon_trace *trace; /* or NULL */
   int64_t limit;          /* trees of at most so many runs are rebuilt from them; LDG_CANON_RUNS but in tests */
