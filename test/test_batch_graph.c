@@ -80,7 +80,7 @@ static void decided(const char *setting, bool graphs) {
 
 START_TEST(graphs_where_faster) { decided("launch-takes 1000000000", true); }
 END_TEST
-START_TEST(launches_where_faster) { decided("graph-takes 1000000000", false); }
+START_TEST(launches_where_faster) { ONE_THREAD_ONLY(); decided("graph-takes 1000000000", false); }
 END_TEST
 
 /* A graph of the caller's gets the single commands, and the launch that is recorded there is none that is timed. */
@@ -182,6 +182,7 @@ END_TEST
 
 /* More signatures than are kept: who was not used for long goes, and is made anew when it comes back. */
 START_TEST(graphs_are_forgotten) {
+  ONE_THREAD_ONLY();
   enum { LENGTHS = TEST_TSAN || TEST_ASAN ? 2 : 17 };
   sums s;
   int64_t made = 0;
@@ -223,6 +224,7 @@ END_TEST
 
 /* A launch whose end nobody has heard of is forgotten: its time is not taken for that of the one which got its place. */
 START_TEST(timed_and_forgotten) {
+  ONE_THREAD_ONLY();
   enum { TO_A_GRAPH = 5 /* one that is cold, four that are timed */ };
   sums s;
   if (!sums_open(&s, "launch-takes 1000000000")) return;
@@ -259,6 +261,7 @@ END_TEST
 
 /* Where times cannot be had, no graph is tried again and again. */
 START_TEST(no_times) {
+  ONE_THREAD_ONLY();
   static const call calls[] = { { "cuEventElapsedTime", "hipEventElapsedTime" }, { "cuEventQuery", "hipEventQuery" } };
   for (int64_t k = 0; k < COUNT_OF(calls); k++) {
     sums s;
@@ -290,6 +293,7 @@ END_TEST
 
 /* Whatever fails of a graph: what it would have done is done by launches. */
 START_TEST(graphs_fail) {
+  ONE_THREAD_ONLY();
   static const call calls[] = {
     { "cuStreamBeginCapture", "hipStreamBeginCapture" }, { "cuStreamEndCapture", "hipStreamEndCapture" },
     { "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags" }, { "cuGraphLaunch", "hipGraphLaunch" },
@@ -312,6 +316,7 @@ END_TEST
 
 /* What is recorded fails, or nothing that graphs take can be made: all goes as it would without them. */
 START_TEST(no_graphs) {
+  ONE_THREAD_ONLY();
   static const call calls[] = { { "cuLaunchKernel", "hipModuleLaunchKernel" }, { "cuStreamCreate", "hipStreamCreateWithFlags" }, { "cuEventCreate", "hipEventCreateWithFlags" } };
   static const char *const when[] = { " 6 999", " 1 2", " 2 2" }; /* the sixth launch: five by themselves, then one that is recorded */
   for (int64_t k = 0; k < COUNT_OF(calls); k++) {
