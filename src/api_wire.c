@@ -9,7 +9,8 @@ int lading_wire_size(const lading_type *type, int64_t *n) {
   if (!type || !n) return LADING_ERR_ARG;
   const int e = ldg_api_plan(type, &p);
   if (e) return e;
-  ldg_wire_encode(type, NULL, 0, &used); /* nothing fits, so it only counts */
+  const int rc = ldg_wire_encode(type, NULL, 0, &used);
+  if (rc != LADING_ERR_RANGE) return rc; /* nothing fits, so it only counts */
   *n = used;
   return LADING_OK;
 }

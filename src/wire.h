@@ -10,6 +10,7 @@
  *     2 list               blocks of it
  *     3 stride list list   counted blocks of it: counts, offsets
  *     4 list               join of the last n nodes, n being the length of the list
+ *     5 k                  the k-th last one of all before that are neither bytes nor again, as it was: what is shared is sent once
  *   items                  how many, then the signature in the same manner:
  *     elem n               n elements
  *     64 parts n           n times the last so many items
@@ -28,7 +29,7 @@
 #define LDG_WIRE_MEMORY(n) (96 * (int64_t)(n) + 4096)
 
 /* Writes the type, whose plan is made. ERR_RANGE when it takes more than `cap` bytes: then only *used is written, with
- * the number it takes. */
+ * the number it takes. ERR_NOMEM: nothing is written. */
 int ldg_wire_encode(const lading_type *t, void *buf, int64_t cap, int64_t *used);
 /* Trusts nothing. ERR_FORMAT, ERR_OVERFLOW, ERR_DEPTH, ERR_NOMEM. */
 int ldg_wire_decode(const void *buf, int64_t n, lading_type **out);

@@ -7,7 +7,8 @@
 
 /* ---- nodes ---- */
 
-typedef struct nodes { ldg_reader *r; const ldg_rep **top; int64_t held; } nodes;
+/* `top`: those without a parent as yet; `made`: all but bytes, for those that come again. References of both. */
+typedef struct nodes { ldg_reader *r; const ldg_rep **top, **made; int64_t held, numbered; } nodes;
 
 /* The last `n` nodes go, `rep` comes. */
 static int replace(nodes *s, int64_t n, int rc, const ldg_rep *rep) {
@@ -75,25 +76,34 @@ static int get_join(nodes *s) {
   return replace(s, n, rc, rep);
 }
 
+static int get_again(nodes *s) {
+  const int64_t back = ldg_wire_get_count(s->r, 1);
+  if (back > s->numbered) return ldg_wire_refuse(s->r, LADING_ERR_FORMAT);
+  return s->r->err ? s->r->err : replace(s, 0, LADING_OK, ldg_rep_ref(s->made[s->numbered - back]));
+}
+
 /* Nothing empty may stand inside a tree, as in canonical ones. */
 static int get_node(nodes *s) {
-  static int (*const get[])(nodes *) = { get_bytes, get_repeat, get_blocks, get_counted, get_join };
+  static int (*const get[])(nodes *) = { get_bytes, get_repeat, get_blocks, get_counted, get_join, get_again };
   const uint64_t kind = ldg_wire_get_uint(s->r);
-  if (s->r->err || kind > LDG_WIRE_JOIN) return ldg_wire_refuse(s->r, LADING_ERR_FORMAT);
+  if (s->r->err || kind > LDG_WIRE_AGAIN) return ldg_wire_refuse(s->r, LADING_ERR_FORMAT);
   if (s->held && last(s)->size == 0) return ldg_wire_refuse(s->r, LADING_ERR_FORMAT);
-  return get[kind](s);
+  if (!get[kind](s) && kind != LDG_BYTES && kind != LDG_WIRE_AGAIN) s->made[s->numbered++] = ldg_rep_ref(last(s));
+  return s->r->err;
 }
 
 static int get_rep(ldg_reader *r, const ldg_rep **out) {
   const int64_t n = ldg_wire_get_count(r, 1);
   if (n > ldg_wire_left(r) / 2) ldg_wire_refuse(r, LADING_ERR_FORMAT); /* each takes two bytes at least */
   if (r->err) return r->err;
-  nodes s = { r, ldg_alloc(n * (int64_t)sizeof *s.top), 0 };
+  nodes s = { .r = r, .top = ldg_alloc(2 * n * (int64_t)sizeof *s.top) };
   if (!s.top) return ldg_wire_refuse(r, LADING_ERR_NOMEM);
+  s.made = s.top + n;
   for (int64_t i = 0; i < n && !r->err; i++) get_node(&s);
   if (!r->err && s.held != 1) ldg_wire_refuse(r, LADING_ERR_FORMAT);
   if (!r->err) *out = s.top[--s.held];
   while (s.held > 0) ldg_rep_free(s.top[--s.held]);
+  while (s.numbered > 0) ldg_rep_free(s.made[--s.numbered]);
   ldg_free((void *)s.top);
   return r->err;
 }

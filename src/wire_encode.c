@@ -1,20 +1,69 @@
-/* wire_encode: a type as bytes. Twice over the tree: once to count, once to write, so that nothing is written that does
- * not fit. */
+/* wire_encode: a type as bytes. Twice over the nodes: once to count and to find those that come again, once to write, so that nothing is written that does
+ * not fit or for which there is no memory. */
 #include "layout.h"
 #include "plan.h"
+#include "rep_map.h"
 #include "wire.h"
 #include "wire_bytes.h"
 #include "wire_format.h"
 
-static void put_node(ldg_writer *w, const ldg_rep *r) {
-  if (r->child) put_node(w, r->child);
-  for (int64_t i = 0; r->kids && i < r->n; i++) put_node(w, r->kids[i]);
+/* ---- nodes ---- */
+
+/* What was written. Equal subtrees are known by content, whoever shares them here: one sequence has one encoding. `first`: by
+ * its hash, the first such node; `number`: which one that is of those that are numbered, from 1 on. */
+typedef struct names { ldg_map first, number; int64_t numbered, nodes; bool no_memory; } names;
+
+/* A loop over bytes takes few itself. */
+static bool worth_a_name(const ldg_rep *r) { return r->kind >= LDG_BLOCKS || r->depth > 2; }
+
+static const void *key_of(const ldg_rep *r) { return (const void *)(uintptr_t)(ldg_rep_hash(r) | 1); /* NULL is none */ }
+
+/* How many numbered nodes back an equal one is; 0: there is none. */
+static int64_t back_to(const names *s, const ldg_rep *r) {
+  if (!worth_a_name(r)) return 0;
+  const ldg_rep *first = ldg_map_get(&s->first, key_of(r));
+  if (!first || !ldg_rep_equal(first, r)) return 0;
+  return ldg_max(0, s->numbered + 1 - (int64_t)(intptr_t)ldg_map_get(&s->number, first)); /* 0 where it is the first itself, which has its name from the time before */
+}
+
+static void give_name(names *s, const ldg_rep *r) {
+  s->numbered++;
+  if (!worth_a_name(r) || ldg_map_get(&s->first, key_of(r))) return;
+  void **first = ldg_map_put(&s->first, key_of(r)), **number = ldg_map_put(&s->number, r);
+  if (!first || !number) s->no_memory = true;
+  else *first = (void *)(uintptr_t)r, *number = (void *)(intptr_t)s->numbered;
+}
+
+static void put_again(ldg_writer *w, int64_t back) {
+  ldg_wire_put_byte(w, LDG_WIRE_AGAIN);
+  ldg_wire_put_uint(w, (uint64_t)back);
+}
+
+static void put_node(ldg_writer *w, names *s, const ldg_rep *r) {
+  if (s->no_memory) return;
+  const int64_t back = back_to(s, r);
+  if (back) {
+    put_again(w, back), s->nodes++;
+    return;
+  }
+  if (r->child) put_node(w, s, r->child);
+  for (int64_t i = 0; r->kids && i < r->n; i++) put_node(w, s, r->kids[i]);
   ldg_wire_put_byte(w, r->cnt ? LDG_WIRE_COUNTED : r->kind == LDG_JOIN ? LDG_WIRE_JOIN : (int)r->kind);
   if (!r->at) ldg_wire_put_uint(w, (uint64_t)r->n);
   if (r->kind == LDG_REPEAT || r->cnt) ldg_wire_put_int(w, r->stride);
   if (r->cnt) ldg_wire_put_list(w, r->n, r->cnt);
   if (r->at) ldg_wire_put_list(w, r->n, r->at);
+  s->nodes++;
+  if (r->kind != LDG_BYTES) give_name(s, r);
 }
+
+/* The same every time; the first time it gives names, which takes memory. */
+static void put_nodes(ldg_writer *w, names *s, const ldg_rep *r) {
+  s->numbered = s->nodes = 0;
+  put_node(w, s, r);
+}
+
+/* ---- the rest ---- */
 
 static int64_t items_of(const ldg_signode *node) {
   int64_t items = 1;
@@ -37,12 +86,14 @@ static void put_bounds(ldg_writer *w, const lading_type *t) {
   ldg_wire_put_int(w, ldg_build_extent(t));
 }
 
-static void put_type(ldg_writer *w, const lading_type *t, const ldg_rep *canonical, const lading_id *id) {
+static void put_head(ldg_writer *w, const lading_type *t, int64_t nodes) {
   ldg_wire_put_byte(w, LDG_WIRE_MAGIC);
   ldg_wire_put_byte(w, LDG_WIRE_VERSION);
   put_bounds(w, t);
-  ldg_wire_put_uint(w, (uint64_t)canonical->nodes);
-  put_node(w, canonical);
+  ldg_wire_put_uint(w, (uint64_t)nodes);
+}
+
+static void put_tail(ldg_writer *w, const lading_type *t, const ldg_rep *canonical, const lading_id *id) {
   ldg_wire_put_uint(w, (uint64_t)(t->sig.n ? items_of(t->sig.node) : 0));
   if (t->sig.n) put_sig(w, t->sig);
   ldg_wire_put_seal(w, canonical, id);
@@ -55,15 +106,30 @@ void ldg_wire_put_seal(ldg_writer *w, const ldg_rep *r, const lading_id *id) {
   ldg_wire_put_word(w, id->w[1]);
 }
 
-int ldg_wire_encode(const lading_type *t, void *buf, int64_t cap, int64_t *used) {
+static int encode(const lading_type *t, names *s, ldg_writer *w, int64_t *used) {
   const ldg_plan *p = atomic_load_explicit(&t->plan, memory_order_acquire);
-  const ldg_rep *canonical = p->layout->rep; /* every plan of the type is of one layout */
+  const ldg_layout *layout = p->layout; /* every plan of the type is of one */
   lading_id id = { { 0, 0 } };
-  ldg_writer count = { NULL, 0, 0 }, w = { buf, cap, 0 };
-  put_type(&count, t, canonical, &id);
+  ldg_writer count = { NULL, 0, 0 };
+  put_nodes(&count, s, layout->rep);
+  if (s->no_memory) return LADING_ERR_NOMEM;
+  put_head(&count, t, s->nodes);
+  put_tail(&count, t, layout->rep, &id);
   *used = count.len;
-  if (count.len > cap) return LADING_ERR_RANGE;
-  id = ldg_layout_named(p->layout);
-  put_type(&w, t, canonical, &id);
+  if (count.len > w->cap) return LADING_ERR_RANGE;
+  id = ldg_layout_named(layout);
+  put_head(w, t, s->nodes);
+  put_nodes(w, s, layout->rep);
+  put_tail(w, t, layout->rep, &id);
   return LADING_OK;
+}
+
+int ldg_wire_encode(const lading_type *t, void *buf, int64_t cap, int64_t *used) {
+  ldg_writer w = { buf, cap, 0 };
+  names s;
+  s.no_memory = false;
+  ldg_map_open(&s.first), ldg_map_open(&s.number);
+  const int rc = encode(t, &s, &w, used);
+  ldg_map_close(&s.first), ldg_map_close(&s.number);
+  return rc;
 }

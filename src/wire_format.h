@@ -8,7 +8,7 @@
 enum {
   LDG_WIRE_MAGIC = 'l', LDG_WIRE_VERSION = 1,
   LDG_WIRE_MARKED = 1, LDG_WIRE_NATURAL = 2, LDG_WIRE_ALIGN = 2 /* the bit it starts at */, LDG_WIRE_FLAGS = 32 /* all are below */,
-  LDG_WIRE_COUNTED = 3, LDG_WIRE_JOIN = 4,
+  LDG_WIRE_COUNTED = 3, LDG_WIRE_JOIN = 4, LDG_WIRE_AGAIN = 5,
   LDG_WIRE_PARTS = 64
 };
 _Static_assert(LDG_BYTES == 0 && LDG_REPEAT == 1 && LDG_BLOCKS == 2, "kinds are on the wire");

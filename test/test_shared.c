@@ -48,6 +48,24 @@ START_TEST(towers) {
 }
 END_TEST
 
+/* On the wire a node is there once, and comes back so. */
+START_TEST(towers_are_shipped) {
+  lading_type *list = tower(0, TALL), *t = tower(16, TALL), *back;
+  int64_t n, most, used;
+  ck_assert_int_eq(lading_wire_size(list, &most), LADING_OK);
+  ck_assert_int_eq(lading_wire_size(t, &n), LADING_OK);
+  ck_assert_int_lt(n, most + 16 * 36);
+  unsigned char *bytes = malloc((size_t)n), *again = malloc((size_t)n);
+  ck_assert_int_eq(lading_wire_encode(t, bytes, n, &used), LADING_OK);
+  ck_assert_int_eq(lading_wire_decode(bytes, n, &back), LADING_OK);
+  ck_assert(same_id(id_of(t, 1), id_of(back, 1)));
+  ck_assert_int_eq(lading_wire_encode(back, again, n, &used), LADING_OK);
+  ck_assert(used == n && !memcmp(bytes, again, (size_t)n));
+  lading_type_free(list), lading_type_free(t), lading_type_free(back);
+  free(bytes), free(again);
+}
+END_TEST
+
 static void steps_are_shared(const ldg_step *s, int levels) {
   for (int i = 0; i < levels; i++, s = s->kids[0]->child) ck_assert(s->kids && s->kids[0]->child && s->kids[0]->child == s->kids[1]->child);
   ck_assert_ptr_nonnull(s->at4);
@@ -246,5 +264,5 @@ START_TEST(dimensions) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("shared", argc, argv, towers, steps_of_towers, towers_of_progressions, ranges_of_towers, deepest, elements_nest_no_deeper, fields_that_touch, dimensions);
+  return CHECK_MAIN("shared", argc, argv, towers, towers_are_shipped, steps_of_towers, towers_of_progressions, ranges_of_towers, deepest, elements_nest_no_deeper, fields_that_touch, dimensions);
 }

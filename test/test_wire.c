@@ -385,7 +385,7 @@ START_TEST(by_hand) {
   NUMBERS(LADING_ERR_FORMAT, NATURAL, 2, 0, 4, 1, 0, 16, 0);                        /* no times */
   NUMBERS(LADING_ERR_OVERFLOW, NATURAL, 2, 0, 4, 1, huge, 16, 1, LADING_BYTE, 12);
   NUMBERS(LADING_ERR_FORMAT, NATURAL, 2, 0, 4, 0, 4, 1, LADING_BYTE, 8);            /* two trees */
-  NUMBERS(LADING_ERR_FORMAT, NATURAL, 2, 0, 4, 5, 1, 1, LADING_BYTE, 4);            /* an unknown node */
+  NUMBERS(LADING_ERR_FORMAT, NATURAL, 2, 0, 4, 6, 1, 1, LADING_BYTE, 4);            /* an unknown node */
   NUMBERS(LADING_OK, NATURAL, 2, 0, 4, 2, 3, 0, 0, 8, 2, 6, 1, LADING_BYTE, 12);    /* blocks at 0, 8, 32 */
   NUMBERS(LADING_ERR_FORMAT, NATURAL, 2, 0, 4, 2, 0, 0, 1, LADING_BYTE, 4);         /* at no place */
   NUMBERS(LADING_ERR_FORMAT, NATURAL, 2, 0, 4, 2, 3, 0, 0, 0, 2, 6, 1, LADING_BYTE, 12); /* a unit of 0 */
@@ -398,6 +398,12 @@ START_TEST(by_hand) {
   NUMBERS(LADING_ERR_FORMAT, NATURAL, 2, 0, 4, 3, 16, 2, 2, 0, 1, 3, 2, 0, 0, 64, 2, 1, LADING_BYTE, 8);     /* 1 and -1 times */
   NUMBERS(LADING_OK, NATURAL, 3, 0, 4, 0, 2, 4, 2, 0, 0, 8, 2, 1, LADING_BYTE, 6);
   NUMBERS(LADING_ERR_FORMAT, NATURAL, 2, 0, 4, 4, 2, 0, 0, 8, 2, 1, LADING_BYTE, 6);                    /* a join of more than there is */
+  NUMBERS(LADING_OK, NATURAL, 4, 0, 4, 1, 3, 16, 5, 1, 4, 2, 0, 0, 128, 2, 1, LADING_BYTE, 24);         /* a repeat, and again */
+  NUMBERS(LADING_OK, NATURAL, 6, 0, 4, 1, 3, 16, 1, 2, 128, 5, 2, 5, 1, 4, 3, 0, 0, 256, 2, 2, 1, LADING_BYTE, 60); /* the last but one, the last */
+  NUMBERS(LADING_ERR_FORMAT, NATURAL, 3, 0, 4, 5, 1, 4, 2, 0, 0, 8, 2, 1, LADING_BYTE, 8);              /* bytes do not come again */
+  NUMBERS(LADING_ERR_FORMAT, NATURAL, 4, 0, 4, 1, 3, 16, 5, 2, 4, 2, 0, 0, 128, 2, 1, LADING_BYTE, 24); /* before the first one */
+  NUMBERS(LADING_ERR_FORMAT, NATURAL, 4, 0, 4, 1, 3, 16, 5, 0, 4, 2, 0, 0, 128, 2, 1, LADING_BYTE, 24); /* itself */
+  NUMBERS(LADING_ERR_FORMAT, NATURAL, 3, 0, 4, 1, 3, 16, 5, 1, 1, LADING_BYTE, 12);                     /* left over */
 }
 END_TEST
 
@@ -478,6 +484,14 @@ static void put_joined_nodes(body *b) {
   put_few_elements(b);
 }
 
+static void put_joined_again(body *b) {
+  PUT(b, MANY + 2, 0, 1, 1, 2, 2);
+  for (int i = 1; i < MANY; i++) PUT(b, 5, 1);
+  PUT(b, 4, MANY, 0, 0, 1);
+  put_same(b, MANY - 1, 4);
+  PUT(b, 1, LADING_BYTE, 2 * MANY);
+}
+
 static void put_long_list(body *b) {
   PUT(b, 2, 0, 1, 2, MANY, 0, 0, 1);
   put_same(b, MANY - 1, 4);
@@ -499,8 +513,8 @@ static void put_many_parts(body *b) {
 }
 
 START_TEST(memory_is_bounded) {
-  static void (*const make[])(body *) = { put_leftover_nodes, put_joined_nodes, put_long_list, put_counted_list, put_many_parts };
-  for (int i = 0; i < 5; i++) {
+  static void (*const make[])(body *) = { put_leftover_nodes, put_joined_nodes, put_joined_again, put_long_list, put_counted_list, put_many_parts };
+  for (int i = 0; i < COUNT_OF(make); i++) {
     body *b = body_new(NATURAL);
     make[i](b);
     const int64_t n = b->w.len;
@@ -565,6 +579,7 @@ START_TEST(no_memory) {
   check_oom("vector(8,1,8,double)", before);
   check_oom("hindexed([3,1,2,7],[0,40,100,200],int32)", before);
   check_oom("struct([1,2,1],[0,16,100],[int32,vector(3,1,2,struct([1,1],[0,8],[double,char])),hindexed_block(1,[0,9,13],byte)])", before);
+  check_oom("struct([1,2,1],[0,64,200],[hindexed_block(1,[0,9,13],byte),int32,hindexed_block(1,[0,9,13],byte)])", before);
 }
 END_TEST
 
