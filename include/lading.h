@@ -242,7 +242,8 @@ LADING_API int lading_segment_at(const lading_type *type, int64_t count, int64_t
 /* ---- shipping layouts ------------------------------------------------------------------------------------------- */
 
 /* A type as bytes that mean the same on every machine: one that is decoded has the sequence of bytes, the bounds and the
- * elements of the encoded one, hence its ids. The same type always gives the same bytes, also after a decode; others may decode to it, too. */
+ * elements of the encoded one, hence its ids. The same type always gives the same bytes, also after a decode; others may decode to it, too.
+ * ERR_NOMEM, and what lading_type_commit returns. */
 LADING_API int lading_wire_size(const lading_type *type, int64_t *n);
 /* ERR_RANGE when more than `cap` bytes are needed: then *used says how many, and nothing else is written. */
 LADING_API int lading_wire_encode(const lading_type *type, void *buf, int64_t cap, int64_t *used);

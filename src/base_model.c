@@ -38,7 +38,7 @@ ldg_model ldg_model_builtin(void) {
   l[LDG_MODEL_L3] = ldg_max(ldg_min(ldg_cpu_cache(3) / 2, 16 << 20), 2 * l[LDG_MODEL_L2]);
   l[LDG_MODEL_MEMORY] = ldg_max(256 << 20, 2 * l[LDG_MODEL_L3]);
   if (!ldg_cpu_has("v4")) m.number[LDG_MODEL_WRITTEN] = m.number[LDG_MODEL_PACE] = 0; /* Intel's, and AMD's, were found there; who else has their tables was not measured, and ARM's processors have not been */
-  if (!ldg_cpu_has("v4") && ldg_cpu_amd_family()) m.number[LDG_MODEL_STREAM] = 8 << 20; /* Zen 3's; the table is Zen 4's */
+  if (!ldg_cpu_has("v4") && ldg_cpu_amd_family() == 0x19) m.number[LDG_MODEL_STREAM] = 8 << 20; /* Zen 3's; the table is Zen 4's */
   if (!ldg_cpu_has("v3") && !ldg_cpu_amd_family()) m.number[LDG_MODEL_LIBC] = 16 << 10; /* loops of narrow registers */
   if (!ldg_cpu_has("v3") && !ldg_cpu_has("neon")) m.number[LDG_MODEL_WINDOW] = 360; /* those of 16 bytes: AMD's, with LADING_ISA=v2 */
   return m;

@@ -76,11 +76,9 @@ static int reduce_nest(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *out)
  * difference, and neither must whether equal parts are one object, or a tree that was shipped would have another form. */
 typedef struct shared { int64_t edges; const ldg_rep *rep; ldg_canon_item item; } shared;
 
-static const void *content(const ldg_rep *r) { return (const void *)(uintptr_t)(ldg_rep_hash(r) | 1); }
-
 static int count_edges(ldg_canon_ctx *x, const ldg_rep *r) {
   if (r->kind == LDG_BYTES) return LADING_OK;
-  void **slot = ldg_map_put(x->shared, content(r));
+  void **slot = ldg_map_put(x->shared, ldg_map_by_content(r));
   shared *s = slot ? *slot : NULL;
   if (s) return s->edges++, LADING_OK;
   s = slot ? ldg_alloc(sizeof *s) : NULL;
@@ -95,13 +93,22 @@ static int count_edges(ldg_canon_ctx *x, const ldg_rep *r) {
 static void forget_shared(ldg_canon_ctx *x) {
   int64_t i = 0;
   for (shared *s; (s = ldg_map_next(x->shared, &i)); ldg_free(s)) ldg_rep_free(s->item.rep);
-  ldg_map_close(x->shared);
-  x->shared = NULL;
+  ldg_map_close(x->shared), ldg_map_close(x->equals);
+  x->shared = x->equals = NULL;
+}
+
+/* What was compared once is known by its place. */
+static bool is_equal(const ldg_canon_ctx *x, shared *s, const ldg_rep *r) {
+  if (s->rep == r || ldg_map_get(x->equals, r) == s) return true;
+  if (!ldg_rep_equal(s->rep, r)) return false;
+  void **known = ldg_rep_shared(r) ? ldg_map_put(x->equals, r) : NULL;
+  if (known) *known = s;
+  return true;
 }
 
 static shared *find_shared(const ldg_canon_ctx *x, const ldg_rep *r) {
-  shared *s = x->shared && r->kind != LDG_BYTES ? ldg_map_get(x->shared, content(r)) : NULL;
-  return s && s->edges > 1 && ldg_rep_equal(s->rep, r) ? s : NULL;
+  shared *s = x->shared && r->kind != LDG_BYTES ? ldg_map_get(x->shared, ldg_map_by_content(r)) : NULL;
+  return s && s->edges > 1 && is_equal(x, s, r) ? s : NULL;
 }
 
 /* Memory of what nobody else holds below the node, and of the node. Leaves are too small to count. */
@@ -227,9 +234,9 @@ static int reduce(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *out) {
 }
 
 static int pass(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *out) {
-  ldg_map map;
-  ldg_map_open(&map);
-  x->shared = &map;
+  ldg_map map, equals;
+  ldg_map_open(&map), ldg_map_open(&equals);
+  x->shared = &map, x->equals = &equals;
   int rc = count_edges(x, in);
   if (!rc) rc = reduce_node(x, in, out);
   forget_shared(x);

@@ -74,6 +74,7 @@ static int write_type(uint64_t epoch, const lading_id *name, const lading_type *
   int64_t used;
   put_head(&sized, WITH_TYPE, epoch, name, count);
   const int rc = ldg_wire_encode(t, ldg_at(buf, sized.len), ldg_max(cap - sized.len, 0), &used);
+  if (rc && rc != LADING_ERR_RANGE) return rc;
   *n = sized.len + used;
   if (!rc) put_head(&w, WITH_TYPE, epoch, name, count);
   return rc;

@@ -31,15 +31,28 @@ static bool hashes_differ(const ldg_rep *a, const ldg_rep *b) {
   return x && y && x != y;
 }
 
-/* `met` knows pairs that are equal, or still under way: one that differs ends it all, so either may be passed over. */
+/* Nodes that are equal, or still under way: one that differs ends it all, so either may be passed over. `met` leads each to another one of
+ * its class, and none has more classes to join than there are nodes: time follows the nodes, whichever come with which. */
+static const ldg_rep *class_of(ldg_map *met, const ldg_rep *r) {
+  const ldg_rep *top = r, *up;
+  while ((up = ldg_map_get(met, top))) top = up;
+  for (; (up = ldg_map_get(met, r)); r = up) *ldg_map_put(met, r) = (void *)(uintptr_t)top; /* which is there, so that the way is short from now on */
+  return top;
+}
+
+static bool are_one_class(ldg_map *met, const ldg_rep *a, const ldg_rep *b) {
+  a = class_of(met, a), b = class_of(met, b);
+  if (a == b) return true;
+  void **up = ldg_map_put(met, a);
+  if (up) *up = (void *)(uintptr_t)b;
+  return false;
+}
+
 static bool equal(ldg_map *met, const ldg_rep *a, const ldg_rep *b) {
   if (a == b) return true;
-  if (!same_node(a, b) || hashes_differ(a, b)) return false;
-  if (a->depth > 2 && ldg_rep_shared(a)) {
-    void **with = ldg_map_put(met, a);
-    if (with && *with == b) return true;
-    if (with) *with = (void *)b;
-  }
+  if (hashes_differ(a, b)) return false;
+  if (a->depth > 1 && (ldg_rep_shared(a) || ldg_rep_shared(b)) && are_one_class(met, a, b)) return true;
+  if (!same_node(a, b)) return false;
   for (int64_t i = 0; a->kids && i < a->n; i++) {
     if (same_as_before(a, i) && same_as_before(b, i)) continue;
     if (!equal(met, a->kids[i], b->kids[i])) return false;
@@ -91,7 +104,7 @@ int64_t ldg_rep_node_memory(const ldg_rep *r) {
 /* Equal parts count once, whether or not they are one object: the figure is one of the content. */
 static bool weighed(ldg_map *met, const ldg_rep *r) {
   if (r->kind == LDG_BYTES) return false;
-  void **v = ldg_map_put(met, (const void *)(uintptr_t)(ldg_rep_hash(r) | 1));
+  void **v = ldg_map_put(met, ldg_map_by_content(r));
   const bool before = v && *v;
   if (v) *v = met;
   return before;

@@ -1,5 +1,5 @@
 /* rep_map: what a walk over a tree remembers of the nodes it met, so that shared nodes are walked once and time follows the
- * nodes there are, not the tree written out. Content never depends on it: a map without memory forgets, no more. */
+ * nodes there are, not the tree written out. A map without memory forgets: who cannot do without has an error for it. */
 #ifndef LDG_REP_MAP_H
 #define LDG_REP_MAP_H
 
@@ -76,6 +76,9 @@ static inline void *ldg_map_next(const ldg_map *m, int64_t *i) {
   }
   return NULL;
 }
+
+/* The key of all nodes of that content, and of others at times. */
+static inline const void *ldg_map_by_content(const ldg_rep *r) { return (const void *)(uintptr_t)(ldg_rep_hash(r) | 1); }
 
 /* Whether some other node may hold this one, too: only such nodes are worth remembering. */
 static inline bool ldg_rep_shared(const ldg_rep *r) {

@@ -10,8 +10,9 @@
  *     2 list               blocks of it
  *     3 stride list list   counted blocks of it: counts, offsets
  *     4 list               join of the last n nodes, n being the length of the list
- *     5 k                  the k-th last one of all before that are neither bytes nor again, as it was: what is shared is sent once
- *   items                  how many, then the signature in the same manner:
+ *     5 k                  the k-th last one of all before that are neither bytes nor again, as it was
+ *                          (written for equal nodes that are lists, joins, or loops over more than bytes)
+ *   items                  how many, then the signature in the same manner, but all of it written out:
  *     elem n               n elements
  *     64 parts n           n times the last so many items
  *   true_lb true_extent id of the sequence of bytes; the id is 16 bytes, little-endian

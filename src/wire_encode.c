@@ -16,20 +16,26 @@ typedef struct names { ldg_map first, number; int64_t numbered, nodes; bool no_m
 /* A loop over bytes takes few itself. */
 static bool worth_a_name(const ldg_rep *r) { return r->kind >= LDG_BLOCKS || r->depth > 2; }
 
-static const void *key_of(const ldg_rep *r) { return (const void *)(uintptr_t)(ldg_rep_hash(r) | 1); /* NULL is none */ }
+/* The first node that is equal to r, NULL where there is none as yet; *key: its key, or r's to be. Others of the same hash have the keys before. */
+static const ldg_rep *first_of(const names *s, const ldg_rep *r, uintptr_t *key) {
+  for (*key = (uintptr_t)ldg_map_by_content(r);; *key += 2) {
+    const ldg_rep *first = ldg_map_get(&s->first, (const void *)*key);
+    if (!first || ldg_rep_equal(first, r)) return first;
+  }
+}
 
-/* How many numbered nodes back an equal one is; 0: there is none. */
+/* How many numbered nodes back an equal one is; 0: there is none, or r is the first itself, which has its name from the time before. */
 static int64_t back_to(const names *s, const ldg_rep *r) {
-  if (!worth_a_name(r)) return 0;
-  const ldg_rep *first = ldg_map_get(&s->first, key_of(r));
-  if (!first || !ldg_rep_equal(first, r)) return 0;
-  return ldg_max(0, s->numbered + 1 - (int64_t)(intptr_t)ldg_map_get(&s->number, first)); /* 0 where it is the first itself, which has its name from the time before */
+  uintptr_t key;
+  const ldg_rep *first = worth_a_name(r) ? first_of(s, r, &key) : NULL;
+  return first ? ldg_max(0, s->numbered + 1 - (int64_t)(intptr_t)ldg_map_get(&s->number, first)) : 0;
 }
 
 static void give_name(names *s, const ldg_rep *r) {
+  uintptr_t key;
   s->numbered++;
-  if (!worth_a_name(r) || ldg_map_get(&s->first, key_of(r))) return;
-  void **first = ldg_map_put(&s->first, key_of(r)), **number = ldg_map_put(&s->number, r);
+  if (!worth_a_name(r) || first_of(s, r, &key)) return;
+  void **first = ldg_map_put(&s->first, (const void *)key), **number = ldg_map_put(&s->number, r);
   if (!first || !number) s->no_memory = true;
   else *first = (void *)(uintptr_t)r, *number = (void *)(intptr_t)s->numbered;
 }

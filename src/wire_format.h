@@ -6,7 +6,7 @@
 #include "wire_bytes.h"
 
 enum {
-  LDG_WIRE_MAGIC = 'l', LDG_WIRE_VERSION = 1,
+  LDG_WIRE_MAGIC = 'l', LDG_WIRE_VERSION = 2,
   LDG_WIRE_MARKED = 1, LDG_WIRE_NATURAL = 2, LDG_WIRE_ALIGN = 2 /* the bit it starts at */, LDG_WIRE_FLAGS = 32 /* all are below */,
   LDG_WIRE_COUNTED = 3, LDG_WIRE_JOIN = 4, LDG_WIRE_AGAIN = 5,
   LDG_WIRE_PARTS = 64

@@ -183,7 +183,7 @@ END_TEST
 /* More signatures than are kept: who was not used for long goes, and is made anew when it comes back. */
 START_TEST(graphs_are_forgotten) {
   ONE_THREAD_ONLY();
-  enum { LENGTHS = TEST_TSAN || TEST_ASAN ? 2 : 17 };
+  enum { LENGTHS = TEST_ASAN ? 2 : 17 };
   sums s;
   int64_t made = 0;
   if (!sums_open(&s, "launch-takes 1000000000")) return;
@@ -302,7 +302,7 @@ START_TEST(graphs_fail) {
     { "cuEventQuery", "hipEventQuery" },
   };
   for (int64_t k = 0; k < COUNT_OF(calls); k++)
-    for (int nth = 1; nth <= (TEST_TSAN || TEST_ASAN ? 1 : 3); nth++) {
+    for (int nth = 1; nth <= (TEST_ASAN ? 1 : 3); nth++) {
       sums s;
       char rest[24];
       snprintf(rest, sizeof rest, " %d 999", nth);

@@ -44,3 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
         kept = {name for name in old if name in ("launch", "handover") or name.startswith(("kernel.", "transfer."))}
         assert len(kept) == 22 and all(new[name] == old[name] for name in kept), both.read_text()
         assert any(new[name] != old[name] for name in old if name.startswith("block.")), "nothing was measured"
+        said = run("explain", "vector(256,1,2,float)", model=both)
+        for way in ("window", "shuffle"):  # what this machine can is measured, not taken to be free
+            can = any(way in line.split()[:2] and "predicted" in line for line in said.splitlines())
+            assert not can or int(new[f"number.{way}"][0]) > 0, f"number.{way}\n{said}"

@@ -48,7 +48,7 @@ START_TEST(towers) {
 }
 END_TEST
 
-/* On the wire a node is there once, and comes back so. */
+/* On the wire lists, joins and what loops over them are there once, and come back so. */
 START_TEST(towers_are_shipped) {
   lading_type *list = tower(0, TALL), *t = tower(16, TALL), *back;
   int64_t n, most, used;
@@ -63,6 +63,56 @@ START_TEST(towers_are_shipped) {
   ck_assert(used == n && !memcmp(bytes, again, (size_t)n));
   lading_type_free(list), lading_type_free(t), lading_type_free(back);
   free(bytes), free(again);
+}
+END_TEST
+
+/* One wire form, also where unlike nodes have one hash, and like ones are two objects. */
+START_TEST(same_hash) {
+  lading_type *t = parsed("struct([1,1,1,1],[0,100000,200000,300000],[hvector(300,1,24,hindexed_block(1,[0,9,13],byte)),int32,hvector(300,1,24,hindexed_block(1,[0,8,13],byte)),hvector(300,1,24,hindexed_block(1,[0,9,13],byte))])");
+  const ldg_plan *p;
+  ck_assert_int_eq(ldg_api_plan(t, &p), LADING_OK);
+  const ldg_rep *root = ldg_rep_body(p->layout->rep), **kids = (const ldg_rep **)(uintptr_t)root->kids, *own = kids[3];
+  ck_assert(root->kind == LDG_JOIN && root->n == 4 && own != kids[0] && ldg_rep_equal(own, kids[0]) && own->depth > 2 && kids[2]->depth > 2);
+  unsigned char bytes[512], again[512];
+  int64_t n, used;
+  ck_assert_int_eq(lading_wire_encode(t, bytes, sizeof bytes, &n), LADING_OK);
+  const uint64_t hash = ldg_rep_hash(kids[0]), other = ldg_rep_hash(kids[2]);
+  for (int k = 0; k < 4; k++) {
+    kids[3] = k / 2 ? kids[0] : own;
+    atomic_store(&((ldg_rep *)(uintptr_t)kids[2])->hash, k % 2 ? hash : other);
+    ck_assert_int_eq(lading_wire_encode(t, again, sizeof again, &used), LADING_OK);
+    ck_assert(used == n && !memcmp(bytes, again, (size_t)n));
+  }
+  kids[3] = own;
+  atomic_store(&((ldg_rep *)(uintptr_t)kids[2])->hash, other);
+  lading_type *back;
+  ck_assert_int_eq(lading_wire_decode(bytes, n, &back), LADING_OK);
+  ck_assert(same_id(id_of(t, 1), id_of(back, 1)));
+  lading_type_free(back);
+  lading_type_free(t);
+}
+END_TEST
+
+/* Three trees of equal content, of nodes that are met in ever other pairs: as `a` is over (a, a), `b` and `c` are over (b, c), level by level. */
+START_TEST(equal_in_any_pairs) {
+  enum { LEVELS = 40, LIST_OF = 1000000 };
+  const ldg_rep *of[3], *byte;
+  int64_t *at = malloc(LIST_OF * sizeof *at);
+  rng r = rng_of(92);
+  for (int64_t i = 0, mem = 0; i < LIST_OF; i++) at[i] = mem, mem += rng_in(&r, 2, 9);
+  ck_assert_int_eq(ldg_rep_bytes(1, &byte), LADING_OK);
+  for (int k = 0; k < 3; k++) ck_assert_int_eq(ldg_rep_blocks(LIST_OF, at, NULL, 0, byte, &of[k]), LADING_OK);
+  for (int level = 0; level < LEVELS && of[0]->nodes < LDG_NODES_MAX / 4; level++) {
+    static const int under[3][2] = { { 0, 0 }, { 1, 2 }, { 1, 2 } };
+    const int64_t far[2] = { 0, of[0]->hi + 8 };
+    const ldg_rep *next[3];
+    for (int k = 0; k < 3; k++) ck_assert_int_eq(ldg_rep_join(2, far, (const ldg_rep *const[]){ of[under[k][0]], of[under[k][1]] }, &next[k]), LADING_OK);
+    for (int k = 0; k < 3; k++) ldg_rep_free(of[k]), of[k] = next[k];
+  }
+  free(at);
+  for (int k = 0; k < 9; k++) ck_assert(ldg_rep_equal(of[k / 3], of[k % 3]));
+  for (int k = 0; k < 3; k++) ldg_rep_free(of[k]);
+  ldg_rep_free(byte);
 }
 END_TEST
 
@@ -264,5 +314,5 @@ START_TEST(dimensions) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("shared", argc, argv, towers, towers_are_shipped, steps_of_towers, towers_of_progressions, ranges_of_towers, deepest, elements_nest_no_deeper, fields_that_touch, dimensions);
+  return CHECK_MAIN("shared", argc, argv, towers, towers_are_shipped, equal_in_any_pairs, same_hash, steps_of_towers, towers_of_progressions, ranges_of_towers, deepest, elements_nest_no_deeper, fields_that_touch, dimensions);
 }

@@ -330,7 +330,7 @@ static body *body_new(int flags) {
   body *b = malloc(sizeof *b);
   b->w = (ldg_writer){ b->at, sizeof b->at, 0 };
   ldg_wire_put_byte(&b->w, 'l');
-  ldg_wire_put_byte(&b->w, 1);
+  ldg_wire_put_byte(&b->w, 2);
   ldg_wire_put_byte(&b->w, flags);
   return b;
 }
@@ -408,8 +408,8 @@ START_TEST(by_hand) {
 END_TEST
 
 START_TEST(heads) {
-  static const unsigned char other_magic[] = { 'm', 1, 2, 1, 0, 4, 1, 0, 4 }, other_version[] = { 'l', 2, 2, 1, 0, 4, 1, 0, 4 },
-                             long_spelling[] = { 'l', 1, 2, 1, 0, 0x84, 0, 1, 0, 4 };
+  static const unsigned char other_magic[] = { 'm', 2, 2, 1, 0, 4, 1, 0, 4 }, other_version[] = { 'l', 1, 2, 1, 0, 4, 1, 0, 4 },
+                             long_spelling[] = { 'l', 2, 2, 1, 0, 0x84, 0, 1, 0, 4 };
   unsigned char b[64];
   const unsigned char *const bad[] = { other_magic, other_version, long_spelling };
   for (int i = 0; i < 3; i++) {
@@ -492,6 +492,14 @@ static void put_joined_again(body *b) {
   PUT(b, 1, LADING_BYTE, 2 * MANY);
 }
 
+static void put_shared(body *b) { /* repeats of one that has two runs, all of them joined */
+  PUT(b, 2 * MANY + 3, 0, 1, 1, 2, 4);
+  for (int i = 1; i <= MANY; i++) PUT(b, 5, i, 1, 1, 0);
+  PUT(b, 4, MANY + 1, 0, 0, 1);
+  put_same(b, MANY, 16);
+  PUT(b, 1, LADING_BYTE, 2 * MANY + 2);
+}
+
 static void put_long_list(body *b) {
   PUT(b, 2, 0, 1, 2, MANY, 0, 0, 1);
   put_same(b, MANY - 1, 4);
@@ -513,7 +521,7 @@ static void put_many_parts(body *b) {
 }
 
 START_TEST(memory_is_bounded) {
-  static void (*const make[])(body *) = { put_leftover_nodes, put_joined_nodes, put_joined_again, put_long_list, put_counted_list, put_many_parts };
+  static void (*const make[])(body *) = { put_leftover_nodes, put_joined_nodes, put_joined_again, put_shared, put_long_list, put_counted_list, put_many_parts };
   for (int i = 0; i < COUNT_OF(make); i++) {
     body *b = body_new(NATURAL);
     make[i](b);
@@ -579,7 +587,8 @@ START_TEST(no_memory) {
   check_oom("vector(8,1,8,double)", before);
   check_oom("hindexed([3,1,2,7],[0,40,100,200],int32)", before);
   check_oom("struct([1,2,1],[0,16,100],[int32,vector(3,1,2,struct([1,1],[0,8],[double,char])),hindexed_block(1,[0,9,13],byte)])", before);
-  check_oom("struct([1,2,1],[0,64,200],[hindexed_block(1,[0,9,13],byte),int32,hindexed_block(1,[0,9,13],byte)])", before);
+  check_oom("struct([1,1,1,1,1,1,1,1,1],[0,100,200,300,400,500,600,700,800],[hindexed_block(1,[0,9,13],byte),hindexed_block(1,[0,8,13],byte),hindexed_block(1,[0,7,13],byte),"
+            "hindexed_block(1,[0,6,13],byte),hindexed_block(1,[0,5,13],byte),hindexed_block(1,[0,4,13],byte),hindexed_block(1,[0,3,13],byte),hindexed_block(1,[0,2,13],byte),hindexed_block(1,[0,9,14],byte)])", before);
 }
 END_TEST
 
