@@ -96,7 +96,7 @@ static double shuffle_ns(const bench_pools *p, int64_t windows) {
   return fmax(0, (least - p->call) / (double)windows);
 }
 
-/* Two blocks a window, as one is none where there are no masks; whatever a window holds. */
+/* Two blocks a window, as one of 12 bytes is none where there are no masks; whatever a window holds. */
 static double window_ns(const bench_pools *p) {
   const ldg_nest n = { .block = 4, .nd = 2, .dim = { { 2, 12, 4 }, { 256, 40, 8 } } };
   double least = 1e9;

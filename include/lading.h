@@ -243,7 +243,7 @@ LADING_API int lading_segment_at(const lading_type *type, int64_t count, int64_t
 
 /* A type as bytes that mean the same on every machine: one that is decoded has the sequence of bytes, the bounds and the
  * elements of the encoded one, hence its ids. The same type always gives the same bytes, also after a decode; others may decode to it, too.
- * ERR_NOMEM, and what lading_type_commit returns. */
+ * Both: ERR_ARG, ERR_NOMEM. */
 LADING_API int lading_wire_size(const lading_type *type, int64_t *n);
 /* ERR_RANGE when more than `cap` bytes are needed: then *used says how many, and nothing else is written. */
 LADING_API int lading_wire_encode(const lading_type *type, void *buf, int64_t cap, int64_t *used);
@@ -267,7 +267,7 @@ LADING_API void lading_peer_free(lading_peer *peer); /* NULL: no-op. Types that 
 #define LADING_NEED_LAYOUT 1
 
 /* In the next three, ERR_RANGE says that the message does not fit: its length is then in *n, *rn or *on, and nothing else
- * happened; ERR_FORMAT that `msg` is no such message. */
+ * happened; ERR_NOMEM that nothing happened; ERR_FORMAT that `msg` is no such message. */
 
 /* Sender: writes the message that offers `count` items of the type: the name alone when the other side should know it, else
  * with the layout, which is kept to answer a need. Of items as many as there may be: count * size is not looked at. */

@@ -64,7 +64,7 @@ enum {
   LDG_MODEL_COPIES = 29, /* memcpy of 2^0 .. 2^28 bytes */
   LDG_MODEL_BLOCKS = 15, /* blocks of 2^0 .. 2^14 bytes */
   LDG_MODEL_WIDTHS = 7,  /* elements of 2^0 .. 2^6 bytes */
-  LDG_MODEL_VERSION = 17
+  LDG_MODEL_VERSION = 18
 };
 
 typedef struct ldg_model {

@@ -97,27 +97,28 @@ static void forget_shared(ldg_canon_ctx *x) {
   x->shared = x->equals = NULL;
 }
 
-/* What was compared once is known by its place. */
-static bool is_equal(const ldg_canon_ctx *x, shared *s, const ldg_rep *r) {
-  if (s->rep == r || ldg_map_get(x->equals, r) == s) return true;
-  if (!ldg_rep_equal(s->rep, r)) return false;
-  void **known = ldg_rep_shared(r) ? ldg_map_put(x->equals, r) : NULL;
-  if (known) *known = s;
-  return true;
-}
-
-static shared *find_shared(const ldg_canon_ctx *x, const ldg_rep *r) {
+/* `equals`: of the tree that r is in. */
+static shared *find_shared(const ldg_canon_ctx *x, ldg_map *equals, const ldg_rep *r) {
   shared *s = x->shared && r->kind != LDG_BYTES ? ldg_map_get(x->shared, ldg_map_by_content(r)) : NULL;
-  return s && s->edges > 1 && is_equal(x, s, r) ? s : NULL;
+  return s && s->edges > 1 && ldg_map_equal(equals, s->rep, r) ? s : NULL;
 }
 
 /* Memory of what nobody else holds below the node, and of the node. Leaves are too small to count. */
-static int64_t owned(const ldg_canon_ctx *x, const ldg_rep *r) {
+static int64_t owned(const ldg_canon_ctx *x, ldg_map *equals, const ldg_rep *r) {
   if (r->kind == LDG_BYTES) return 0;
   int64_t bytes = ldg_rep_node_memory(r);
-  if (r->child && !find_shared(x, r->child)) bytes += owned(x, r->child);
+  if (r->child && !find_shared(x, equals, r->child)) bytes += owned(x, equals, r->child);
   for (int64_t i = 0; r->kids && i < r->n; i++)
-    if (!find_shared(x, r->kids[i])) bytes += owned(x, r->kids[i]);
+    if (!find_shared(x, equals, r->kids[i])) bytes += owned(x, equals, r->kids[i]);
+  return bytes;
+}
+
+/* Of a tree that was built of others, and may go again. */
+static int64_t owned_anew(const ldg_canon_ctx *x, const ldg_rep *r) {
+  ldg_map equals;
+  ldg_map_open(&equals);
+  const int64_t bytes = owned(x, &equals, r);
+  ldg_map_close(&equals);
   return bytes;
 }
 
@@ -210,10 +211,10 @@ static int reduce_node(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *out)
 /* Part of a larger tree: rebuilt when it takes no more memory then, by itself. That is tried where the runs are not many
  * times what is written; where it was for nothing, it is tried again for much smaller parts only. */
 static int reduce_part(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *out) {
-  const int64_t most = x->most, room = in->runs <= most ? owned(x, in) : 0;
+  const int64_t most = x->most, room = in->runs <= most ? owned(x, x->equals, in) : 0;
   if (in->runs <= GROWTH * room) {
     int rc = ldg_canon_rebuild(x, in, out);
-    if (rc || owned(x, out->rep) <= room) return rc;
+    if (rc || owned_anew(x, out->rep) <= room) return rc;
     ldg_rep_free(out->rep);
     x->most = in->runs / 2;
   }
@@ -223,7 +224,7 @@ static int reduce_part(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *out)
 }
 
 static int reduce(ldg_canon_ctx *x, const ldg_rep *in, ldg_canon_item *out) {
-  shared *s = find_shared(x, in);
+  shared *s = find_shared(x, x->equals, in);
   if (s && s->item.rep) {
     *out = (ldg_canon_item){ s->item.at, ldg_rep_ref(s->item.rep) };
     return LADING_OK;

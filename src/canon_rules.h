@@ -25,7 +25,7 @@ typedef struct ldg_canon_ctx {
   int level;              /* of ldg_canon_node in itself; beyond LDG_CANON_LEVELS no rule is tried but ONCE */
   int64_t stretch;        /* inside the stretches rule: how long a stretch must be to stand for itself; else 0 */
   int64_t most;           /* below the root: trees of at most so many runs may be rebuilt */
-  ldg_map *shared, *equals; /* input nodes with several parents, and which are equal to one of those, see canon.c; or NULL */
+  ldg_map *shared, *equals; /* input nodes with several parents, and which input nodes are equal, see canon.c; or NULL */
   bool merged;            /* the lists at hand come from merged runs: nothing in them touches, but atoms of one list */
 } ldg_canon_ctx;
 

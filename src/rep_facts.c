@@ -36,7 +36,7 @@ static bool hashes_differ(const ldg_rep *a, const ldg_rep *b) {
 static const ldg_rep *class_of(ldg_map *met, const ldg_rep *r) {
   const ldg_rep *top = r, *up;
   while ((up = ldg_map_get(met, top))) top = up;
-  for (; (up = ldg_map_get(met, r)); r = up) *ldg_map_put(met, r) = (void *)(uintptr_t)top; /* which is there, so that the way is short from now on */
+  for (; (up = ldg_map_get(met, r)); r = up) *ldg_map_put(met, r) = (void *)(uintptr_t)top; /* so that the way is short from now on */
   return top;
 }
 
@@ -60,12 +60,17 @@ static bool equal(ldg_map *met, const ldg_rep *a, const ldg_rep *b) {
   return !a->child || equal(met, a->child, b->child);
 }
 
-bool ldg_rep_equal(const ldg_rep *a, const ldg_rep *b) {
+bool ldg_map_equal(ldg_map *met, const ldg_rep *a, const ldg_rep *b) {
   if (a == b) return true;
-  if (a->size != b->size || a->kind != b->kind) return false;
+  if (a->size == b->size && a->kind == b->kind && equal(met, a, b)) return true;
+  ldg_map_close(met);
+  return false;
+}
+
+bool ldg_rep_equal(const ldg_rep *a, const ldg_rep *b) {
   ldg_map met;
   ldg_map_open(&met);
-  const bool same = equal(&met, a, b);
+  const bool same = ldg_map_equal(&met, a, b);
   ldg_map_close(&met);
   return same;
 }

@@ -1,5 +1,5 @@
 /* rep_map: what a walk over a tree remembers of the nodes it met, so that shared nodes are walked once and time follows the
- * nodes there are, not the tree written out. A map without memory forgets: who cannot do without has an error for it. */
+ * nodes there are, not the tree written out. A map without memory forgets, and what is shared is walked anew: who cannot do without has an error for it. */
 #ifndef LDG_REP_MAP_H
 #define LDG_REP_MAP_H
 
@@ -29,20 +29,6 @@ static inline ldg_map_slot *ldg_map_probe(const ldg_map *m, const void *key) {
   }
 }
 
-static inline bool ldg_map_grow(ldg_map *m) {
-  const int64_t cap = m->cap ? 2 * m->cap : 8 * LDG_MAP_FEW, before = m->cap ? m->cap : m->n;
-  ldg_map_slot *old = m->cap ? m->slot : m->few, *slot = ldg_alloc(cap * (int64_t)sizeof *slot);
-  if (!slot) return false;
-  memset(slot, 0, (size_t)cap * sizeof *slot);
-  ldg_map next = { .n = m->n, .cap = cap, .slot = slot };
-  for (int64_t i = 0; i < before; i++)
-    if (old[i].key) *ldg_map_probe(&next, old[i].key) = old[i];
-  ldg_free(m->slot);
-  m->slot = slot;
-  m->cap = cap;
-  return true;
-}
-
 /* The value of the key, NULL when it has none. */
 static inline void *ldg_map_get(const ldg_map *m, const void *key) {
   if (m->cap) return ldg_map_probe(m, key)->value;
@@ -51,21 +37,8 @@ static inline void *ldg_map_get(const ldg_map *m, const void *key) {
   return NULL;
 }
 
-/* The place for the key's value, until the next call; a new one holds NULL. NULL: there is no memory. */
-static inline void **ldg_map_put(ldg_map *m, const void *key) {
-  if (!m->cap) {
-    for (int64_t i = 0; i < m->n; i++)
-      if (m->few[i].key == key) return &m->few[i].value;
-    if (m->n < LDG_MAP_FEW) {
-      m->few[m->n] = (ldg_map_slot){ key, NULL };
-      return &m->few[m->n++].value;
-    }
-  }
-  if (2 * m->n >= m->cap && !ldg_map_grow(m)) return NULL;
-  ldg_map_slot *s = ldg_map_probe(m, key);
-  if (!s->key) *s = (ldg_map_slot){ key, NULL }, m->n++;
-  return &s->value;
-}
+/* The place for the key's value, until the next call; a new one holds NULL. NULL: it is a new one, and there is no memory. */
+void **ldg_map_put(ldg_map *m, const void *key);
 
 /* Every value there is: *i counts up from 0; NULL after the last. */
 static inline void *ldg_map_next(const ldg_map *m, int64_t *i) {
@@ -79,6 +52,9 @@ static inline void *ldg_map_next(const ldg_map *m, int64_t *i) {
 
 /* The key of all nodes of that content, and of others at times. */
 static inline const void *ldg_map_by_content(const ldg_rep *r) { return (const void *)(uintptr_t)(ldg_rep_hash(r) | 1); }
+
+/* ldg_rep_equal that remembers what is equal of nodes that stay where they are, from call to call; all is forgotten where something is not. */
+bool ldg_map_equal(ldg_map *met, const ldg_rep *a, const ldg_rep *b);
 
 /* Whether some other node may hold this one, too: only such nodes are worth remembering. */
 static inline bool ldg_rep_shared(const ldg_rep *r) {

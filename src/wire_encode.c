@@ -10,22 +10,22 @@
 /* ---- nodes ---- */
 
 /* What was written. Equal subtrees are known by content, whoever shares them here: one sequence has one encoding. `first`: by
- * its hash, the first such node; `number`: which one that is of those that are numbered, from 1 on. */
-typedef struct names { ldg_map first, number; int64_t numbered, nodes; bool no_memory; } names;
+ * its hash, or one of the keys behind it, the first such node; `number`: which one that is of those that are numbered, from 1 on; `equals`: what was compared. */
+typedef struct names { ldg_map first, number, equals; int64_t numbered, nodes; bool no_memory; } names;
 
 /* A loop over bytes takes few itself. */
 static bool worth_a_name(const ldg_rep *r) { return r->kind >= LDG_BLOCKS || r->depth > 2; }
 
 /* The first node that is equal to r, NULL where there is none as yet; *key: its key, or r's to be. Others of the same hash have the keys before. */
-static const ldg_rep *first_of(const names *s, const ldg_rep *r, uintptr_t *key) {
+static const ldg_rep *first_of(names *s, const ldg_rep *r, uintptr_t *key) {
   for (*key = (uintptr_t)ldg_map_by_content(r);; *key += 2) {
     const ldg_rep *first = ldg_map_get(&s->first, (const void *)*key);
-    if (!first || ldg_rep_equal(first, r)) return first;
+    if (!first || ldg_map_equal(&s->equals, first, r)) return first;
   }
 }
 
 /* How many numbered nodes back an equal one is; 0: there is none, or r is the first itself, which has its name from the time before. */
-static int64_t back_to(const names *s, const ldg_rep *r) {
+static int64_t back_to(names *s, const ldg_rep *r) {
   uintptr_t key;
   const ldg_rep *first = worth_a_name(r) ? first_of(s, r, &key) : NULL;
   return first ? ldg_max(0, s->numbered + 1 - (int64_t)(intptr_t)ldg_map_get(&s->number, first)) : 0;
@@ -134,8 +134,8 @@ int ldg_wire_encode(const lading_type *t, void *buf, int64_t cap, int64_t *used)
   ldg_writer w = { buf, cap, 0 };
   names s;
   s.no_memory = false;
-  ldg_map_open(&s.first), ldg_map_open(&s.number);
+  ldg_map_open(&s.first), ldg_map_open(&s.number), ldg_map_open(&s.equals);
   const int rc = encode(t, &s, &w, used);
-  ldg_map_close(&s.first), ldg_map_close(&s.number);
+  ldg_map_close(&s.first), ldg_map_close(&s.number), ldg_map_close(&s.equals);
   return rc;
 }

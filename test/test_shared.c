@@ -4,6 +4,7 @@
 #include "api.h"
 #include "canon.h"
 #include "plan.h"
+#include "rep_map.h"
 
 #include <pthread.h>
 
@@ -66,25 +67,25 @@ START_TEST(towers_are_shipped) {
 }
 END_TEST
 
-/* One wire form, also where unlike nodes have one hash, and like ones are two objects. */
+/* One wire form, also where an unlike node before has the same hash, and like ones are two objects. */
 START_TEST(same_hash) {
-  lading_type *t = parsed("struct([1,1,1,1],[0,100000,200000,300000],[hvector(300,1,24,hindexed_block(1,[0,9,13],byte)),int32,hvector(300,1,24,hindexed_block(1,[0,8,13],byte)),hvector(300,1,24,hindexed_block(1,[0,9,13],byte))])");
+  lading_type *t = parsed("struct([1,1,1,1],[0,100000,200000,300000],[hvector(300,1,24,hindexed_block(1,[0,8,13],byte)),int32,hvector(300,1,24,hindexed_block(1,[0,9,13],byte)),hvector(300,1,24,hindexed_block(1,[0,9,13],byte))])");
   const ldg_plan *p;
   ck_assert_int_eq(ldg_api_plan(t, &p), LADING_OK);
   const ldg_rep *root = ldg_rep_body(p->layout->rep), **kids = (const ldg_rep **)(uintptr_t)root->kids, *own = kids[3];
-  ck_assert(root->kind == LDG_JOIN && root->n == 4 && own != kids[0] && ldg_rep_equal(own, kids[0]) && own->depth > 2 && kids[2]->depth > 2);
+  ck_assert(root->kind == LDG_JOIN && root->n == 4 && own != kids[2] && ldg_rep_equal(own, kids[2]) && own->depth > 2 && kids[0]->depth > 2);
   unsigned char bytes[512], again[512];
   int64_t n, used;
   ck_assert_int_eq(lading_wire_encode(t, bytes, sizeof bytes, &n), LADING_OK);
-  const uint64_t hash = ldg_rep_hash(kids[0]), other = ldg_rep_hash(kids[2]);
+  const uint64_t hash = ldg_rep_hash(kids[2]), other = ldg_rep_hash(kids[0]);
   for (int k = 0; k < 4; k++) {
-    kids[3] = k / 2 ? kids[0] : own;
-    atomic_store(&((ldg_rep *)(uintptr_t)kids[2])->hash, k % 2 ? hash : other);
+    kids[3] = k / 2 ? kids[2] : own;
+    atomic_store(&((ldg_rep *)(uintptr_t)kids[0])->hash, k % 2 ? hash : other);
     ck_assert_int_eq(lading_wire_encode(t, again, sizeof again, &used), LADING_OK);
     ck_assert(used == n && !memcmp(bytes, again, (size_t)n));
   }
   kids[3] = own;
-  atomic_store(&((ldg_rep *)(uintptr_t)kids[2])->hash, other);
+  atomic_store(&((ldg_rep *)(uintptr_t)kids[0])->hash, other);
   lading_type *back;
   ck_assert_int_eq(lading_wire_decode(bytes, n, &back), LADING_OK);
   ck_assert(same_id(id_of(t, 1), id_of(back, 1)));
@@ -93,26 +94,100 @@ START_TEST(same_hash) {
 }
 END_TEST
 
-/* Three trees of equal content, of nodes that are met in ever other pairs: as `a` is over (a, a), `b` and `c` are over (b, c), level by level. */
+/* Three trees of equal content, of nodes that are met in new pairs each time: as `a` is over (a, a), `b` and `c` are over (b, c), level by level. A fourth has another offset far below. */
 START_TEST(equal_in_any_pairs) {
-  enum { LEVELS = 40, LIST_OF = 1000000 };
-  const ldg_rep *of[3], *byte;
+  enum { TREES = 4, LEVELS = 20, LIST_OF = 1000000 };
+  const ldg_rep *of[TREES], *byte;
   int64_t *at = malloc(LIST_OF * sizeof *at);
   rng r = rng_of(92);
-  for (int64_t i = 0, mem = 0; i < LIST_OF; i++) at[i] = mem, mem += rng_in(&r, 2, 9);
+  for (int64_t i = 0, mem = 0; i < LIST_OF; i++) at[i] = mem, mem += rng_in(&r, 3, 9);
   ck_assert_int_eq(ldg_rep_bytes(1, &byte), LADING_OK);
-  for (int k = 0; k < 3; k++) ck_assert_int_eq(ldg_rep_blocks(LIST_OF, at, NULL, 0, byte, &of[k]), LADING_OK);
-  for (int level = 0; level < LEVELS && of[0]->nodes < LDG_NODES_MAX / 4; level++) {
-    static const int under[3][2] = { { 0, 0 }, { 1, 2 }, { 1, 2 } };
-    const int64_t far[2] = { 0, of[0]->hi + 8 };
-    const ldg_rep *next[3];
-    for (int k = 0; k < 3; k++) ck_assert_int_eq(ldg_rep_join(2, far, (const ldg_rep *const[]){ of[under[k][0]], of[under[k][1]] }, &next[k]), LADING_OK);
-    for (int k = 0; k < 3; k++) ldg_rep_free(of[k]), of[k] = next[k];
+  for (int k = 0; k < TREES; k++) {
+    if (k == 3) at[LIST_OF / 2]++;
+    ck_assert_int_eq(ldg_rep_blocks(LIST_OF, at, NULL, 0, byte, &of[k]), LADING_OK);
   }
-  free(at);
-  for (int k = 0; k < 9; k++) ck_assert(ldg_rep_equal(of[k / 3], of[k % 3]));
-  for (int k = 0; k < 3; k++) ldg_rep_free(of[k]);
+  for (int level = 0; level < LEVELS; level++) {
+    static const int under[TREES][2] = { { 0, 0 }, { 1, 2 }, { 1, 2 }, { 3, 3 } };
+    const int64_t far[2] = { 0, of[0]->hi + 8 };
+    const ldg_rep *next[TREES];
+    for (int k = 0; k < TREES; k++) ck_assert_int_eq(ldg_rep_join(2, far, (const ldg_rep *const[]){ of[under[k][0]], of[under[k][1]] }, &next[k]), LADING_OK);
+    for (int k = 0; k < TREES; k++) ldg_rep_free(of[k]), of[k] = next[k];
+  }
+  ldg_map met;
+  ldg_map_open(&met);
+  for (int k = 0; k < 2 * TREES * TREES; k++) {
+    const int i = k / TREES % TREES, j = k % TREES;
+    ck_assert_int_eq(ldg_rep_equal(of[i], of[j]), i == j || (i < 3 && j < 3));
+    ck_assert_int_eq(ldg_map_equal(&met, of[i], of[j]), i == j || (i < 3 && j < 3));
+  }
+  ldg_map_close(&met);
+  for (int k = 0; k < TREES; k++) ldg_rep_free(of[k]);
   ldg_rep_free(byte);
+  free(at);
+}
+END_TEST
+
+/* More classes than a map has on the stack, and no memory for more: it takes longer, no more. */
+START_TEST(equal_without_memory) {
+  enum { LISTS = 40, EACH = 2 };
+  const ldg_rep *list[EACH][2 * LISTS], *tree[EACH], *byte;
+  int64_t at[2 * LISTS];
+  ck_assert_int_eq(ldg_rep_bytes(1, &byte), LADING_OK);
+  for (int k = 0; k < EACH; k++) {
+    for (int i = 0; i < LISTS; i++) {
+      ck_assert_int_eq(ldg_rep_blocks(3, LIST(0, 2 + i, 99), NULL, 0, byte, &list[k][i]), LADING_OK);
+      list[k][LISTS + i] = list[k][i], at[i] = 200 * i, at[LISTS + i] = 200 * (LISTS + i);
+    }
+    ck_assert_int_eq(ldg_rep_join(2 * LISTS, at, list[k], &tree[k]), LADING_OK);
+  }
+  for (int64_t n = 0; n < 8; n++) {
+    ldg_alloc_fail(n);
+    const bool same = ldg_rep_equal(tree[0], tree[1]);
+    ldg_alloc_fail(-1);
+    ck_assert(same);
+  }
+  for (int k = 0; k < EACH; k++) {
+    ldg_rep_free(tree[k]);
+    for (int i = 0; i < LISTS; i++) ldg_rep_free(list[k][i]);
+  }
+  ldg_rep_free(byte);
+}
+END_TEST
+
+#define PART(n) "hvector(300,1,24,hindexed_block(1,[0," #n ",20],byte))"
+#define NINE "struct([1,1,1,1,1,1,1,1,1],[0,10000,20000,30000,40000,50000,60000,70000,80000],[" PART(2) "," PART(3) "," PART(4) "," PART(5) "," PART(6) "," PART(7) "," PART(8) "," PART(9) "," PART(10) "])"
+
+/* Types whose names take memory: nothing is told of an offer, or of an answer, for which there is none. */
+START_TEST(messages_without_memory) {
+  char msg[1024], need[64];
+  int64_t offered, count, asked, len = -1, failed = 0;
+  lading_type *t = parsed(NINE), *got = NULL;
+  lading_peer *p, *q;
+  ck_assert_int_eq(lading_peer_create(&(lading_peer_attr){ 1 << 20, 1 }, &p), LADING_OK);
+  ck_assert_int_eq(lading_peer_create(&(lading_peer_attr){ 1 << 20, 2 }, &q), LADING_OK);
+  for (int64_t n = 0, rc = LADING_ERR_NOMEM; rc; n++) {
+    ldg_alloc_fail(n);
+    rc = lading_peer_offer(p, t, 1, msg, sizeof msg, &len);
+    ldg_alloc_fail(-1);
+    ck_assert(rc ? rc == LADING_ERR_NOMEM && len == -1 : len > 0);
+    failed += rc != 0;
+  }
+  ck_assert_int_gt(failed, 0);
+  for (int i = 0; i < 2; i++) ck_assert_int_eq(lading_peer_offer(p, t, 1, msg, sizeof msg, &offered), LADING_OK); /* by name, once there was memory to note it */
+  ck_assert_int_lt(offered, 40);
+  ck_assert_int_eq(lading_peer_accept(q, msg, offered, &got, &count, need, sizeof need, &asked), LADING_NEED_LAYOUT);
+  failed = 0, len = -1;
+  for (int64_t n = 0, rc = LADING_ERR_NOMEM; rc; n++) {
+    ldg_alloc_fail(n);
+    rc = lading_peer_reply(p, need, asked, msg, sizeof msg, &len);
+    ldg_alloc_fail(-1);
+    ck_assert(rc ? rc == LADING_ERR_NOMEM && len == -1 : len > 0);
+    failed += rc != 0;
+  }
+  ck_assert_int_gt(failed, 0);
+  ck_assert_int_eq(lading_peer_accept(q, msg, len, &got, &count, need, sizeof need, &asked), LADING_OK);
+  lading_type_free(got), lading_type_free(t);
+  lading_peer_free(p), lading_peer_free(q);
 }
 END_TEST
 
@@ -314,5 +389,5 @@ START_TEST(dimensions) {
 END_TEST
 
 int main(int argc, char **argv) {
-  return CHECK_MAIN("shared", argc, argv, towers, towers_are_shipped, equal_in_any_pairs, same_hash, steps_of_towers, towers_of_progressions, ranges_of_towers, deepest, elements_nest_no_deeper, fields_that_touch, dimensions);
+  return CHECK_MAIN("shared", argc, argv, towers, towers_are_shipped, equal_in_any_pairs, equal_without_memory, same_hash, messages_without_memory, steps_of_towers, towers_of_progressions, ranges_of_towers, deepest, elements_nest_no_deeper, fields_that_touch, dimensions);
 }
