@@ -38,7 +38,7 @@
 #define TEST_TSAN 0
 #endif
 
-/* For tests that take a minute under the thread sanitizer, and have nothing for it: one thread, and none of the library's. */
+/* For tests that take long under the thread sanitizer, and have nothing for it: one thread, and none of the library's, or threads that do what they do in other tests, too. */
 #define ONE_THREAD_ONLY() do { if (TEST_TSAN) return; } while (0)
 
 #define COUNT_OF(a) ((int64_t)(sizeof(a) / sizeof((a)[0])))
